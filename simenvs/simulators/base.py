@@ -1,0 +1,58 @@
+"""What sits in a seat (policy), what knows how a user answers (user model), who is sent (simulator)."""
+
+from __future__ import annotations
+
+from typing import Protocol, runtime_checkable
+
+from simenvs.seeding import Stream
+from simenvs.types import Candidate, Group, Message, Observation, Persona, Reply, Task
+
+
+@runtime_checkable
+class Policy(Protocol):
+    """What acts in a seat: a trained policy, a simulated user, a person or a script.
+
+    A policy whose ``act`` never waits (no network, no thread, no timer) may set ``waits = False``;
+    it is then run inline, without an event loop. Without the attribute it is taken to wait.
+    """
+
+    async def act(self, observation: Observation, *, rng: Stream) -> Message | Reply:
+        """Answer the observation; all randomness comes from ``rng``."""
+        ...
+
+
+@runtime_checkable
+class UserModel(Protocol):
+    """What can say how a user would answer. Stateless: all it needs is in the observation.
+
+    ``waits = False`` may be declared as on a :class:`Policy`.
+    """
+
+    def with_persona(self, persona: Persona | None) -> UserModel:
+        """This model as the given person; ``None`` is nobody in particular."""
+        ...
+
+    async def reply(self, observation: Observation, *, rng: Stream) -> Message | Reply:
+        """One answer, drawn from the model's own distribution, collapsed as it is."""
+        ...
+
+    async def candidates(
+        self, observation: Observation, k: int, *, rng: Stream
+    ) -> list[Candidate]:
+        """Up to ``k`` answers with the probabilities that the model states for them.
+
+        They are as the model gives them: possibly fewer, repeated, or not summing to 1.
+        """
+        ...
+
+
+@runtime_checkable
+class Simulator(Protocol):
+    """What fills the user seat: sends one user for each episode."""
+
+    def spawn(self, task: Task, *, rng: Stream, group: Group | None = None) -> Policy:
+        """One user for one episode of ``task``; the persona is drawn here, from ``rng``.
+
+        Episodes of a group are spawned with equal streams, so the same person meets all of them.
+        """
+        ...
