@@ -1,0 +1,143 @@
+"""The grid of ids: benchmark x what fills the user seat."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, cast
+
+from simenvs.errors import UnknownNameError
+
+if TYPE_CHECKING:
+    from simenvs.env import SeatEnv
+    from simenvs.simulators.base import Simulator
+
+BACKENDS = ("Single", "VS", "Population")
+"""What can fill the user seat: one user model, verbalized sampling on it, a population."""
+
+
+@dataclass(frozen=True, slots=True)
+class Benchmark:
+    """Where a benchmark's parts live.
+
+    Attributes:
+        name: first part of its ids.
+        module: module with ``parallel_env(**options)`` and ``make_simulator(backend, **options)``.
+        wrapper: ``module:function`` around the single-agent environment, if the ids have one.
+        fixed: options that are part of the id.
+        summary: one line for lists.
+    """
+
+    name: str
+    module: str
+    summary: str
+    wrapper: str | None = None
+    fixed: Mapping[str, Any] | None = None
+
+
+BENCHMARKS = (
+    Benchmark(
+        "Persuasion",
+        "simenvs.envs.persuasion",
+        "Persuasion for Good: talk a user into giving part of $2 to charity, in free text",
+    ),
+    Benchmark(
+        "Persuasion-Acts",
+        "simenvs.envs.persuasion",
+        "the same with dialogue acts: Discrete actions, Box observations",
+        wrapper="simenvs.envs.persuasion.act_env:PersuasionActs",
+        fixed={"acts": True},
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class EnvId:
+    """A registered id: its benchmark and what fills the user seat."""
+
+    id: str
+    benchmark: Benchmark
+    backend: str
+
+
+IDS = {
+    f"{benchmark.name}-{backend}-v0": EnvId(
+        f"{benchmark.name}-{backend}-v0", benchmark, backend
+    )
+    for benchmark in BENCHMARKS
+    for backend in BACKENDS
+}
+"""All registered ids."""
+
+
+def register_all() -> None:
+    """Register every id with Gymnasium and every benchmark with PettingZoo; imports no environment."""
+    import gymnasium
+    import pettingzoo
+
+    for name in IDS:
+        if name not in gymnasium.registry:
+            gymnasium.register(
+                name,
+                entry_point="simenvs.single_agent:make",
+                vector_entry_point="simenvs.vector:make",
+                kwargs={"env_id": name},
+            )
+    for benchmark in BENCHMARKS:
+        name = f"{benchmark.name}-v0"
+        if benchmark.wrapper is None and name not in pettingzoo.parallel_registry:
+            pettingzoo.register("parallel", name, entry_point=f"{benchmark.module}:parallel_env")
+
+
+def lookup(env_id: str) -> EnvId:
+    """The entry of an id.
+
+    Raises:
+        UnknownNameError: if there is none; names the nearest.
+    """
+    found = IDS.get(env_id.removeprefix("simenvs:"))
+    if found is None:
+        raise UnknownNameError("environment id", env_id, IDS)
+    return found
+
+
+def make_env(env_id: str, **options: Any) -> SeatEnv[Any]:
+    """The two-seat environment of an id; options meant for its simulator are left aside.
+
+    Raises:
+        UnknownNameError: for an unknown id or option.
+    """
+    entry = lookup(env_id)
+    build, chosen = _routed(entry, "parallel_env", options)
+    return cast("SeatEnv[Any]", build(**chosen))
+
+
+def make_simulator(env_id: str, **options: Any) -> dict[str, Simulator]:
+    """What fills the user seat of an id, by seat; options meant for the environment are left aside.
+
+    Raises:
+        UnknownNameError: for an unknown id or option.
+    """
+    entry = lookup(env_id)
+    build, chosen = _routed(entry, "make_simulator", options)
+    return cast("dict[str, Simulator]", build(entry.backend, **chosen))
+
+
+def _routed(
+    entry: EnvId, function: str, options: Mapping[str, Any]
+) -> tuple[Callable[..., Any], dict[str, Any]]:
+    """A function of the benchmark's module and those of the options that it takes."""
+    module = import_module(entry.benchmark.module)
+    known = {
+        name: set(inspect.signature(getattr(module, name)).parameters) - {"backend"}
+        for name in ("parallel_env", "make_simulator")
+    }
+    fixed = dict(entry.benchmark.fixed or {})
+    valid = set().union(*known.values()) - set(fixed)
+    for option in options:
+        if option not in valid:
+            raise UnknownNameError(f"option of {entry.id}", option, valid)
+    chosen = {k: v for k, v in {**options, **fixed}.items() if k in known[function]}
+    return getattr(module, function), chosen
