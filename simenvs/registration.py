@@ -129,15 +129,23 @@ def _routed(
     entry: EnvId, function: str, options: Mapping[str, Any]
 ) -> tuple[Callable[..., Any], dict[str, Any]]:
     """A function of the benchmark's module and those of the options that it takes."""
-    module = import_module(entry.benchmark.module)
-    known = {
-        name: set(inspect.signature(getattr(module, name)).parameters) - {"backend"}
-        for name in ("parallel_env", "make_simulator")
-    }
-    fixed = dict(entry.benchmark.fixed or {})
-    valid = set().union(*known.values()) - set(fixed)
+    valid = options_of_id(entry)
     for option in options:
         if option not in valid:
             raise UnknownNameError(f"option of {entry.id}", option, valid)
-    chosen = {k: v for k, v in {**options, **fixed}.items() if k in known[function]}
-    return getattr(module, function), chosen
+    build = getattr(import_module(entry.benchmark.module), function)
+    taken = inspect.signature(build).parameters
+    given = {**options, **(entry.benchmark.fixed or {})}
+    return build, {name: value for name, value in given.items() if name in taken}
+
+
+def options_of_id(entry: EnvId) -> dict[str, Any]:
+    """The keyword options of an id, environment's and simulator's, with their defaults."""
+    module = import_module(entry.benchmark.module)
+    fixed = {"backend", *(entry.benchmark.fixed or ())}
+    return {
+        name: parameter.default
+        for function in ("parallel_env", "make_simulator")
+        for name, parameter in inspect.signature(getattr(module, function)).parameters.items()
+        if name not in fixed
+    }

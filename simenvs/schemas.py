@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from difflib import get_close_matches
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 from pydantic import model_validator as validator
@@ -54,7 +54,7 @@ class Charity(Strict):
     helped: Text | None = None
     mission: Text | None = None
     site: Text | None = None
-    donation_procedure: Text | None = None
+    procedure: Text | None = None
     fictitious: bool = False
 
 
@@ -145,16 +145,10 @@ def _say(model: type[BaseModel], problem: Any, place: str) -> str:
 def _keys(model: type[BaseModel], parents: list[int | str]) -> list[str]:
     for parent in parents:
         if isinstance(parent, str):
+            annotation = model.model_fields[parent].annotation
+            inner = [*get_args(annotation), annotation]
             model = next(
-                (
-                    part
-                    for part in (BigFive, MoralFoundations, DecisionStyle, Charity)
-                    if part in _types(model.model_fields[parent].annotation)
-                ),
-                Fact,
+                (part for part in inner if isinstance(part, type) and issubclass(part, BaseModel)),
+                model,
             )
     return list(model.model_fields)
-
-
-def _types(annotation: Any) -> tuple[Any, ...]:
-    return (annotation,)

@@ -121,6 +121,20 @@ class Prioritised:
 SAMPLERS = {"uniform": Uniform, "prioritised": Prioritised}
 
 
+def as_sampler(sampler: Sampler | str) -> Sampler:
+    """A sampler, or the one of that name.
+
+    Raises:
+        UnknownNameError: for an unknown name.
+    """
+    if not isinstance(sampler, str):
+        return sampler
+    if sampler not in SAMPLERS:
+        raise UnknownNameError("sampler", sampler, SAMPLERS)
+    made: Sampler = SAMPLERS[sampler]()
+    return made
+
+
 class Population:
     """Sends, for each episode, a user from one of its members.
 
@@ -144,12 +158,8 @@ class Population:
         for name in members:
             if "/" in name:
                 raise InvalidInputError(f"a member's name has no '/', but {name!r} does")
-        if isinstance(sampler, str):
-            if sampler not in SAMPLERS:
-                raise UnknownNameError("sampler", sampler, SAMPLERS)
-            sampler = SAMPLERS[sampler]()
         self.members = dict(members)
-        self.sampler: Sampler = sampler
+        self.sampler = as_sampler(sampler)
         self.sampler.probabilities(list(self.members))
 
     def spawn(self, task: Task, *, rng: Stream, group: Group | None = None) -> Policy:

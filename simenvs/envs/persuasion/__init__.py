@@ -140,11 +140,7 @@ def make_simulator(
             )
         }
     members = {
-        f"class-{i}": Single(
-            StatisticalUser(fit, responsiveness=responsiveness, latent_class=i, **settings),
-            personas,
-        )
-        for i in range(user.latent_classes)
+        f"class-{i}": Single(user.of_class(i), personas) for i in range(user.latent_classes)
     }
     return {"persuadee": Population(members, sampler)}
 

@@ -1,0 +1,1 @@
+"""Experiments: training against simulators and measuring with held-out ones."""

@@ -1,0 +1,56 @@
+"""``simenvs play``: a person in a seat, in the terminal."""
+
+from __future__ import annotations
+
+import argparse
+
+from simenvs.cli.common import Commands, add_command, add_options, console, options_of
+
+
+def add(commands: Commands) -> None:
+    """Add the command."""
+    parser = add_command(
+        commands,
+        "play",
+        run,
+        help="chat in an environment yourself",
+        description="Chat in an environment yourself. The other seat is played by what the id names; "
+        "in the user seat you meet a scripted policy.",
+        example="simenvs play Persuasion-Single-v0 --seat user",
+    )
+    parser.add_argument("id", help="an environment id, see: simenvs list")
+    parser.add_argument(
+        "--seat", choices=("policy", "user"), default="policy", help="where you sit (policy)"
+    )
+    parser.add_argument("--seed", type=int, default=None, help="play the same user and task again")
+    add_options(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Play one episode."""
+    from simenvs.registration import make_env, make_simulator
+    from simenvs.rollout import Playthrough, run, run_inline
+    from simenvs.simulators.human import TerminalHuman, printable
+
+    options = options_of(arguments)
+    env = make_env(arguments.id, **options)
+    if arguments.seat == "user":
+        (seat,) = (seat for seat in env.seats if seat != env.policy_seat)
+        options["policy_seat"] = seat
+        env = make_env(arguments.id, **options)
+    out = console()
+    human = TerminalHuman(env.policy_seat, out)
+    players = {**make_simulator(arguments.id, **options), env.policy_seat: human}
+    play = Playthrough(env, players, seed=arguments.seed, env_id=arguments.id)
+    (run if play.waits else run_inline)(play.play())
+    episode = play.episode()
+    out.rule(f"the episode is over: {episode.stop_reason}")
+    if episode.failure:
+        out.print(printable(episode.failure), markup=False, style="red")
+    for seat, reward in episode.rewards.items():
+        out.print(f"{seat}: reward {reward:.2f}")
+    for name, value in episode.outcome.items():
+        if isinstance(value, (int, float, str, bool)):
+            out.print(f"{name}: {value}", markup=False)
+    out.print(f"seed: {episode.seed}")
+    return 0

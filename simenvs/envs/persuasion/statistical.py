@@ -1,0 +1,487 @@
+"""The embedded persuadee: a statistical model of the people of the corpus, without an LLM."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simenvs.envs.persuasion.acts import PERSUADEE_ACTS
+from simenvs.envs.persuasion.classifier import classify
+from simenvs.envs.persuasion.context import HEARD, PERSUADER_FEATURES, SAID, Context, primary
+from simenvs.envs.persuasion.fits import Array, UserFit, load_fit
+from simenvs.envs.persuasion.phrasing import persona_slots, realise
+from simenvs.errors import InvalidInputError
+from simenvs.seeding import Stream
+from simenvs.types import Candidate, Message, Observation, Persona, ToolCall
+
+GAMMA = 4.0
+"""Default collapse exponent. Typicality bias sharpens a tuned LLM by γ = 1 + α/β (arXiv 2510.01171):
+with its measured α of 0.57 and 0.65 and KL weights β of 0.1 to 0.6, γ is 2 to 7.5."""
+
+RECOVERY = 0.53
+"""Share of log γ that verbalizing recovers by default: ρ = γ ** (1 - RECOVERY). With people as the
+target, verbalized sampling closed (.390 - .246) / (.390 - .119) of the KS gap that direct prompting
+left to a fine-tuned model on this corpus (arXiv 2510.01171)."""
+
+MISSED_TAIL = 0.05
+"""Default mass of the rarest replies that verbalizing never mentions; an assumption, to be swept."""
+
+_A = len(PERSUADEE_ACTS)
+_ASK_MORE = HEARD["ask-donate-more"]
+
+
+class Options(NamedTuple):
+    """The act sequences that may be said, under one exponent.
+
+    Attributes:
+        acts: each sequence, in the order said.
+        primary: (S,) index of its primary act.
+        share: (S,) its probability given its primary act.
+        by_primary: per primary act its sequences, and where their probabilities end.
+    """
+
+    acts: tuple[tuple[str, ...], ...]
+    primary: NDArray[np.intp]
+    share: Array
+    by_primary: tuple[tuple[list[int], list[float]], ...]
+
+
+class Decision(NamedTuple):
+    """A choice that the model made in an episode, for its training.
+
+    Attributes:
+        active: which rows of the offsets apply.
+        probabilities: (21,) of the primary acts.
+        start: (21,) the same without offsets.
+        human: (21,) the fitted people's: γ = 1, no offsets.
+        chosen: which primary act it was.
+    """
+
+    active: tuple[int, ...]
+    probabilities: Array
+    start: Array
+    human: Array
+    chosen: int
+
+
+OFFSET_FEATURES = (*PERSUADER_FEATURES, "agreed", "refused", "named an amount", "always")
+"""Rows of the trainable offsets: these features of the context, and an intercept."""
+
+_ALWAYS = len(OFFSET_FEATURES) - 1
+
+
+class StatisticalUser:
+    """A persuadee fitted to the people of Persuasion for Good; implements ``UserModel``.
+
+    **What it says.** A message is a sequence of dialogue acts. Its primary (most consequential) act
+    follows a multinomial logistic model of the persuader's acts, the state of the chat, the persona's
+    trait factors and a latent class of people, over which it integrates by what it has said so far;
+    the sequence around it follows how often people said it. The acts are put into words by templates.
+
+    **What it gives.** Whether anything: a logistic model of where the chat left it, traits, class and
+    the persuader's acts. How much: the amount it named, or one that people give.
+
+    **Collapse.** At ``gamma`` = 1 it answers as the fitted people do. Each of its decisions is
+    drawn from p^γ / Σ p^γ: the primary act, the sequence around it, the wording, the amount it
+    names, whether it gives and how much.
+
+    **Verbalizing.** ``candidates`` recovers p imperfectly: each decision follows p^ρ / Σ p^ρ, the
+    rarest replies are never mentioned as long as their mass together is at most ``missed_tail``, k
+    different ones are drawn without replacement, and what is stated for them is in proportion to
+    their probability, renormalised.
+
+    **Responsiveness** scales what the persuader's acts do, on both, around their mean in the corpus: 1
+    is the corpus, anything else is synthetic and says so in :attr:`name`.
+
+    Under the tag protocol it writes ``[DONATE $N]`` when it names an amount or agrees.
+
+    Args:
+        fit: a fit, or its name as for :func:`~simenvs.envs.persuasion.fits.load_fit`.
+        gamma: collapse exponent, > 0.
+        rho: exponent of verbalized candidates, > 0; by default as :data:`RECOVERY` says.
+        missed_tail: in [0, 1).
+        responsiveness: ≥ 0.
+        latent_class: a class of people to send, 0 ≤ class < :attr:`latent_classes`; all of them, by
+            their share, if ``None``.
+        offsets: (len(OFFSET_FEATURES), 21) logits added after sharpening: what training changes.
+
+    Raises:
+        UnknownNameError: for an unknown fit.
+        InvalidInputError: for a value out of range.
+    """
+
+    waits = False
+
+    def __init__(
+        self,
+        fit: UserFit | str = "a",
+        *,
+        gamma: float = GAMMA,
+        rho: float | None = None,
+        missed_tail: float = MISSED_TAIL,
+        responsiveness: float = 1.0,
+        latent_class: int | None = None,
+        offsets: Array | None = None,
+    ) -> None:
+        self.fit = fit = load_fit(fit) if isinstance(fit, str) else fit
+        rho = gamma ** (1 - RECOVERY) if rho is None and _number(gamma) and gamma > 0 else rho
+        for name, value in {"gamma": gamma, "rho": rho}.items():
+            if not _number(value) or not value > 0:
+                raise InvalidInputError(f"{name} must be a number above 0, not {value!r}")
+        if not _number(missed_tail) or not 0 <= missed_tail < 1:
+            raise InvalidInputError(f"missed_tail must be in [0, 1), not {missed_tail!r}")
+        if not _number(responsiveness) or responsiveness < 0:
+            raise InvalidInputError(f"responsiveness must be at least 0, not {responsiveness!r}")
+        if latent_class is not None and latent_class not in range(self.latent_classes):
+            raise InvalidInputError(
+                f"latent_class must be from 0 to {self.latent_classes - 1}, not {latent_class!r}"
+            )
+        if offsets is not None and offsets.shape != (len(OFFSET_FEATURES), _A):
+            raise InvalidInputError(
+                f"offsets must have shape {(len(OFFSET_FEATURES), _A)}, not {offsets.shape}"
+            )
+        assert rho is not None  # noqa: S101 - checked above
+        self.gamma, self.rho, self.missed_tail = float(gamma), float(rho), float(missed_tail)
+        self.responsiveness = float(responsiveness)
+        self.latent_class = latent_class
+        self.offsets = offsets
+        name = f"statistical-{fit.name} gamma={self.gamma:g}"
+        if latent_class is not None:
+            name += f" class={latent_class}"
+        if self.responsiveness != 1:
+            name += f" responsiveness={self.responsiveness:g} (synthetic)"
+        self.name = name
+        n, scale = len(PERSUADER_FEATURES), self.responsiveness
+        weights = fit.act_weights.copy()
+        weights[:n] *= scale
+        self._weights = weights
+        self._bias = fit.act_bias + (1 - scale) * (fit.persuader_means @ fit.act_weights[:n])
+        self._plain = _options(fit, self.gamma)
+        self._verbalized = _options(fit, self.rho)
+        self._become(None)
+
+    @property
+    def latent_classes(self) -> int:
+        """How many classes of people the fit has."""
+        return len(self.fit.class_bias)
+
+    def with_persona(self, persona: Persona | None) -> StatisticalUser:
+        """This model as the given person."""
+        twin = StatisticalUser.__new__(StatisticalUser)
+        twin.__dict__.update(self.__dict__)
+        twin._become(persona)
+        return twin
+
+    def of_class(self, latent_class: int) -> StatisticalUser:
+        """This model of one class of people only.
+
+        Raises:
+            InvalidInputError: if there is no such class.
+        """
+        return StatisticalUser(
+            self.fit,
+            gamma=self.gamma,
+            rho=self.rho,
+            missed_tail=self.missed_tail,
+            responsiveness=self.responsiveness,
+            latent_class=latent_class,
+            offsets=self.offsets,
+        )
+
+    def with_offsets(self, offsets: Array) -> StatisticalUser:
+        """This model with other offsets."""
+        twin = StatisticalUser.__new__(StatisticalUser)
+        twin.__dict__.update(self.__dict__)
+        twin.offsets = offsets
+        twin._start_reading()
+        return twin
+
+    def _become(self, persona: Persona | None) -> None:
+        fit = self.fit
+        scores = fit.factor_scores(persona)
+        self.slots: Mapping[str, str] = persona_slots(persona)
+        rows = fit.act_classes + (self._bias + scores @ fit.act_traits)
+        prior = fit.class_bias + scores @ fit.class_traits
+        prior = np.exp(prior - prior.max())
+        if self.latent_class is not None:
+            prior = np.where(np.arange(len(prior)) == self.latent_class, 1.0, 0.0)
+        self._rows: Array = rows
+        self._prior: Array = prior / prior.sum()
+        self._give_base: Array = (
+            fit.give_bias + fit.give_classes + float(scores @ fit.give_traits)
+        )
+        self._give_acts: Array = fit.give_acts + fit.give_acts_classes + scores @ fit.give_acts_traits
+        self._start_reading()
+
+    # -- reading the chat -----------------------------------------------------------------------
+
+    def _start_reading(self) -> None:
+        self._context = Context()
+        self._posterior = self._prior
+        self._read: Sequence[Mapping[str, Any]] = ()
+        self._seen: tuple[list[int], Array] | None = None
+
+    def _follow(self, messages: Sequence[Mapping[str, Any]]) -> Context:
+        """The context after these messages; only what is new since the last call is read."""
+        done = len(self._read)
+        if done and not (len(messages) >= done and messages[done - 1] is self._read[-1]):
+            self._start_reading()
+            done = 0
+        for message in messages[done:]:
+            role = message["role"]
+            if role == "user":
+                acts = message.get("acts")
+                self._context.hear(classify(message["content"], "persuader") if acts is None else acts)
+            elif role == "assistant" and (message["content"] or message.get("acts")):
+                acts = message.get("acts")
+                self._say(
+                    classify(message["content"], "persuadee") if acts is None else acts,
+                    message["content"],
+                )
+        self._read = messages
+        return self._context
+
+    def _say(self, acts: Sequence[str], text: str) -> None:
+        own = [SAID[act] for act in acts if act in SAID]
+        if own:
+            likelihood = self._by_class(self._context)[:, primary(own)]
+            posterior = self._posterior * likelihood
+            self._posterior = posterior / posterior.sum()
+        self._context.say(acts, text)
+        self._seen = None
+
+    def _by_class(self, context: Context) -> Array:
+        """(K, 21) probabilities of the primary acts, as the fitted people of each class."""
+        active = context.features()
+        if self._seen is not None and self._seen[0] == active:
+            return self._seen[1]
+        logits = self._rows + self._weights[active].sum(0)
+        table: Array = np.exp(logits - logits.max())
+        table /= table.sum(1, keepdims=True)
+        self._seen = (active, table)
+        return table
+
+    # -- distributions --------------------------------------------------------------------------
+
+    def act_probabilities(
+        self, context: Context, *, gamma: float | None = None, offsets: bool = True
+    ) -> Array:
+        """(21,) probabilities of the primary act of the next message.
+
+        Args:
+            context: the chat so far; the class posterior is that of the chat last read.
+            gamma: another exponent than the model's.
+            offsets: whether trained offsets count.
+        """
+        gamma = self.gamma if gamma is None else gamma
+        p = self._posterior @ self._by_class(context)
+        if gamma != 1:
+            p = p**gamma
+        if offsets and self.offsets is not None:
+            p = p * np.exp(self.offsets[list(_active(context.features()))].sum(0))
+        out: Array = p / p.sum()
+        return out
+
+    def give_probability(self, context: Context, gamma: float = 1.0) -> float:
+        """The probability of giving anything after this chat."""
+        fit = self.fit
+        dose = np.array(context.dose()) - fit.dose_means
+        logits = (
+            self._give_base
+            + float(fit.give_stance @ np.array(context.stance()))
+            + self.responsiveness * (self._give_acts @ dose)
+        )
+        p = float(self._posterior @ (1 / (1 + np.exp(-np.clip(logits, -30, 30)))))
+        return _sharpened(p, gamma)
+
+    def donation_probabilities(self, context: Context, gamma: float = 1.0) -> tuple[Array, Array]:
+        """(M + 1,) amounts in dollars, 0 first, and their probabilities."""
+        fit = self.fit
+        amounts, how_much = fit.amounts, fit.given
+        pledged = context.pledged
+        if pledged is not None and 0 < pledged <= 2:
+            at = int(np.abs(amounts - pledged).argmin())
+            if abs(amounts[at] - pledged) > 0.004:
+                amounts = amounts.copy()
+                amounts[at] = round(pledged, 2)
+            how_much = (1 - fit.keep) * how_much
+            how_much[at] += fit.keep
+        how_much = how_much**gamma
+        give = self.give_probability(context, gamma)
+        return (
+            np.concatenate(([0.0], amounts)),
+            np.concatenate(([1 - give], give * how_much / how_much.sum())),
+        )
+
+    # -- answering ------------------------------------------------------------------------------
+
+    async def reply(self, observation: Observation, *, rng: Stream) -> Message:
+        """One answer, each decision drawn from p^γ."""
+        context = self._follow(observation["messages"])
+        if _private(observation):
+            amounts, p = self.donation_probabilities(context, self.gamma)
+            return _donation(float(amounts[rng.index(p.tolist())]))
+        act = rng.index(self.act_probabilities(context).tolist())
+        sequences, edges = self._plain.by_primary[act]
+        acts = self._plain.acts[sequences[bisect_right(edges, rng.random() * edges[-1])]]
+        return self._message(observation, acts, self.gamma, rng)
+
+    async def candidates(
+        self, observation: Observation, k: int, *, rng: Stream
+    ) -> list[Candidate]:
+        """Up to ``k`` different answers with stated probabilities."""
+        context = self._follow(observation["messages"])
+        if _private(observation):
+            amounts, p = self.donation_probabilities(context, self.rho)
+            chosen = _without_replacement(p, k, self.missed_tail, rng)
+            total = float(p[chosen].sum())
+            return [
+                Candidate(_donation(float(amounts[i])), float(p[i]) / total) for i in chosen
+            ]
+        options = self._verbalized
+        p = self.act_probabilities(context, gamma=self.rho)[options.primary] * options.share
+        chosen = _without_replacement(p, k, self.missed_tail, rng)
+        total = float(p[chosen].sum())
+        return [
+            Candidate(
+                self._message(observation, options.acts[i], self.rho, rng.child(int(i))),
+                float(p[i]) / total,
+            )
+            for i in chosen
+        ]
+
+    def _message(
+        self, observation: Observation, acts: tuple[str, ...], gamma: float, rng: Stream
+    ) -> Message:
+        slots, context = self.slots, self._context
+        amount: float | None = None
+        if "provide-donation-amount" in acts or "confirm-donation" in acts:
+            amount = self._amount(context, gamma, rng)
+            slots = {**slots, "amount": say_amount(amount, rng)}
+        said = [m["content"] for m in self._read if m["role"] == "assistant"]
+        text = realise("persuadee", acts, slots, rng, sharpness=gamma, said=said)
+        if _tagged(observation) and (amount or "agree-donation" in acts):
+            amount = amount or self._amount(context, gamma, rng)
+            text = f"{text} [DONATE ${amount:.2f}]"
+        leaving = (
+            "closing" in acts
+            and bool(observation["tools"])
+            and rng.random() < _sharpened(self.fit.leave, gamma)
+        )
+        calls = (ToolCall("end_conversation"),) if leaving else ()
+        return Message("assistant", text, calls, acts=acts)
+
+    def _amount(self, context: Context, gamma: float, rng: Stream) -> float:
+        """An amount to name: the one named before, or more of it if the persuader asks for more."""
+        p = self.fit.pledged**gamma
+        if context.pledged is not None:
+            more = self.fit.amounts > context.pledged + 0.004
+            if _ASK_MORE not in context.heard or not more.any():
+                return round(min(context.pledged, 2.0), 2)
+            p = np.where(more, p, 0.0)
+        return float(self.fit.amounts[rng.index(p.tolist())])
+
+    def give_after(self, chat: Sequence[tuple[str, Sequence[str], str]]) -> float:
+        """The probability that the fitted people give anything after a chat, as for ``decisions``."""
+        for _ in self.decisions(chat):
+            pass
+        p = self.give_probability(self._context)
+        self._start_reading()
+        return p
+
+    # -- for training ---------------------------------------------------------------------------
+
+    def decisions(self, chat: Sequence[tuple[str, Sequence[str], str]]) -> Iterator[Decision]:
+        """The choices of primary acts behind a finished chat, in order.
+
+        Args:
+            chat: (seat, acts, text) of each message.
+        """
+        self._start_reading()
+        for seat, acts, text in chat:
+            if seat == "persuader":
+                self._context.hear(acts)
+                continue
+            own = [SAID[act] for act in acts if act in SAID]
+            if own:
+                context = self._context
+                yield Decision(
+                    _active(context.features()),
+                    self.act_probabilities(context),
+                    self.act_probabilities(context, offsets=False),
+                    self.act_probabilities(context, gamma=1.0, offsets=False),
+                    primary(own),
+                )
+            self._say(acts, text)
+
+
+def _number(value: object) -> bool:
+    return (
+        isinstance(value, (int, float, np.floating))
+        and not isinstance(value, bool)
+        and math.isfinite(value)
+    )
+
+
+def _active(features: Sequence[int]) -> tuple[int, ...]:
+    """Rows of the offsets that apply in a context."""
+    return (*(i for i in features if i < _ALWAYS), _ALWAYS)
+
+
+def _private(observation: Observation) -> bool:
+    tools = observation["tools"]
+    return bool(tools) and tools[0]["function"]["name"] == "donate"
+
+
+def _tagged(observation: Observation) -> bool:
+    return not observation["tools"] and "[DONATE" in observation["messages"][0]["content"]
+
+
+def _donation(amount: float) -> Message:
+    return Message("assistant", "", (ToolCall("donate", {"amount": round(amount, 2)}),))
+
+
+def say_amount(amount: float, rng: Stream) -> str:
+    """An amount of dollars as people write it: ``$0.50``, ``50 cents``, ``$1``."""
+    if amount >= 1:
+        return f"${amount:.2f}".removesuffix(".00")
+    if rng.random() < 0.5:
+        return f"${amount:.2f}"
+    cents = round(amount * 100)
+    return "1 cent" if cents == 1 else f"{cents} cents"
+
+
+def _sharpened(p: float, gamma: float) -> float:
+    if gamma == 1:
+        return p
+    a, b = p**gamma, (1 - p) ** gamma
+    return a / (a + b)
+
+
+def _options(fit: UserFit, exponent: float) -> Options:
+    owner = np.array([primary(acts) for acts in fit.sequences])
+    share = fit.sequence_weights**exponent
+    share /= np.bincount(owner, share, _A)[owner]
+    by_primary = []
+    for act in range(_A):
+        own = np.flatnonzero(owner == act)
+        by_primary.append((own.tolist(), np.cumsum(share[own]).tolist()))
+    acts = tuple(tuple(PERSUADEE_ACTS[act] for act in acts) for acts in fit.sequences)
+    return Options(acts, owner, share, tuple(by_primary))
+
+
+def _without_replacement(p: Array, k: int, missed_tail: float, rng: Stream) -> list[int]:
+    """Up to ``k`` indices drawn in proportion to ``p``, none from the rarest ``missed_tail``."""
+    order = np.argsort(p, kind="stable")
+    missed = int(np.searchsorted(np.cumsum(p[order]), missed_tail * p.sum(), side="right"))
+    mentioned = [int(i) for i in order[missed:] if p[i] > 0]
+    # The k largest of log p + Gumbel noise are k draws without replacement.
+    keys = [
+        (-math.log(p[i]) + math.log(-math.log(max(rng.random(), 1e-300))), i) for i in mentioned
+    ]
+    return [i for _, i in sorted(keys)[:k]]
