@@ -48,6 +48,18 @@ TRAINED = ("single", "vs", "cotrained")
 LEVELS: Mapping[str, float] = {"corpus": 1.0, "teaching (synthetic)": 8.0}
 """Responsiveness by level: how much of the fitted effect of the persuader's acts is applied."""
 
+LEVEL_NOTES: Mapping[str, str] = {
+    "corpus": "what a persuader says moves users as much as it moved the study's participants.",
+    "teaching (synthetic)": "the fitted effects of what a persuader says, eight times as strong; not "
+    "data about people, but a level at which there is something to learn.",
+}
+
+
+def level_title(level: str) -> str:
+    """A level's name with its responsiveness."""
+    return f"{level}, responsiveness {LEVELS[level]:g}"
+
+
 HELD_OUT: Mapping[str, Mapping[str, Any]] = {
     "people, half B": {"gamma": 1.0},
     "half B, γ=2": {"gamma": 2.0},
@@ -311,6 +323,24 @@ def rows(results: Sequence[RunResult]) -> list[Row]:
                     },
                 )
             )
+    return out
+
+
+def doses(
+    results: Sequence[RunResult], plan: Plan, level: str
+) -> dict[str, dict[float, Estimate]]:
+    """Per training method and γ of its simulator the success with :data:`MAIN`.
+
+    At γ = 1 there is no collapse to recover from, and one reply at a time is what ``people`` is.
+    """
+    out: dict[str, dict[float, Estimate]] = {}
+    for method in ("single", "vs"):
+        for gamma in sorted(plan.gammas):
+            runs = chosen(results, level, "people" if gamma == 1 else method, gamma)
+            if runs:
+                out.setdefault(f"trained with {method}", {})[gamma] = mean_interval(
+                    [run.rewards[MAIN] for run in runs]
+                )
     return out
 
 
