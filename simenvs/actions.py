@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
@@ -120,12 +120,31 @@ def _check(message: Message, tools: Collection[str], max_chars: int) -> Message 
     if not message.tool_calls:
         if not content.strip():
             return ActionError("the message is empty; write something or call a tool")
-        if message.role == "assistant" and content.isascii():
+        if (
+            message.role == "assistant"
+            and content.isascii()
+            and message.tool_call_id is None
+            and message.name is None
+        ):
             return message
-    for call in message.tool_calls:
+    return _usable(clean(content), message.tool_calls, tools, message.acts)
+
+
+def _usable(
+    content: str, listed: Iterable[object], tools: Collection[str], acts: tuple[str, ...] = ()
+) -> Message | ActionError:
+    """The message with these calls, each a :class:`ToolCall` or a dict in one of OpenAI's forms."""
+    calls = []
+    for entry in listed:
+        call = _parse_call(entry)
+        if isinstance(call, ActionError):
+            return ActionError(call.reason, content)
         if call.name not in tools:
             return _unknown_tool(call.name, tools, content)
-    return Message("assistant", clean(content), message.tool_calls, acts=message.acts)
+        calls.append(call)
+    if not calls and not content.strip():
+        return ActionError("the message is empty; write something or call a tool")
+    return Message("assistant", content if content.strip() else "", tuple(calls), acts=acts)
 
 
 def _parse_dict(
@@ -134,20 +153,18 @@ def _parse_dict(
     content = action.get("content")
     if content is not None and not isinstance(content, str):
         return ActionError(f"a message's content is a string, not {type(content).__name__}")
-    content = content or ""
+    content = clean(content or "")
     listed = action.get("tool_calls") or ()
     if not isinstance(listed, (list, tuple)):
         return ActionError("'tool_calls' is a list", content[:max_chars])
-    calls = []
-    for entry in listed:
-        call = _parse_call(entry)
-        if isinstance(call, ActionError):
-            return ActionError(call.reason, content[:max_chars])
-        calls.append(call)
-    return _check(Message(content=content, tool_calls=tuple(calls)), tools, max_chars)
+    if len(content) > max_chars:
+        return _too_long(content, max_chars)
+    return _usable(content, listed, tools)
 
 
 def _parse_call(entry: object) -> ToolCall | ActionError:
+    if isinstance(entry, ToolCall):
+        entry = {"id": entry.id, "name": entry.name, "arguments": entry.arguments}
     if not isinstance(entry, Mapping):
         return ActionError("a tool call is an object with 'name' and 'arguments'")
     function = entry.get("function", entry)

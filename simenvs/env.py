@@ -204,12 +204,13 @@ class SeatEnv(ParallelEnv[str, Observation, Any], Generic[S]):
         usable: dict[str, Message] = {}
         refused: dict[str, ActionError] = {}
         for seat in acting:
-            names = [tool["function"]["name"] for tool in self.tools(state, seat)]
+            offered = self.tools(state, seat)
+            names = [tool["function"]["name"] for tool in offered] if offered else ()
             parsed = parse_action(actions.get(seat), names)
             if isinstance(parsed, ActionError):
                 refused[seat] = parsed
             else:
-                usable[seat] = parsed
+                usable[seat] = _identified(parsed, self._steps) if parsed.tool_calls else parsed
         self._steps += 1
         after = state
         if usable:
@@ -341,3 +342,20 @@ class SeatEnv(ParallelEnv[str, Observation, Any], Generic[S]):
             dict.fromkeys(self.seats, truncated),
             infos,
         )
+
+
+def _identified(message: Message, step: int) -> Message:
+    """The message with an id for each of its calls that has none."""
+    calls = tuple(
+        call if call.id else replace(call, id=f"call_{step}_{i}")
+        for i, call in enumerate(message.tool_calls)
+    )
+    return replace(message, tool_calls=calls)
+
+
+def tool_results(message: Message, text: str) -> View:
+    """The answer to each of a message's calls, for the caller's own view."""
+    return tuple(
+        FrozenDict(role="tool", content=text, tool_call_id=call.id, name=call.name)
+        for call in message.tool_calls
+    )

@@ -6,7 +6,8 @@ import asyncio
 import logging
 import os
 import threading
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -313,47 +314,66 @@ async def rollouts(
         run = {"env": name, "options": options, "group_size": group_size, "task": task}
         log = Journal(journal, run)
     idle = [first]
-    finished: asyncio.Queue[Episode | None] = asyncio.Queue()
+    pending: deque[tuple[int, int]] = deque()
+    finished: asyncio.Queue[Episode | BaseException | None] = asyncio.Queue()
+    workers: set[asyncio.Task[None]] = set()
+    waiting = 0
 
-    async def work(pending: Iterator[tuple[int, int]]) -> None:
+    async def work() -> None:
+        nonlocal waiting
         own = idle.pop() if idle else new_env()
-        for seed, index in pending:
+        while pending:
+            seed, index = pending.popleft()
             group = Group(seed, index, group_size) if group_size > 1 else None
-            episode = await rollout(
-                own, players, seed=seed, task=task, group=group, env_id=env_id
-            )
+            waiting += 1
+            loop.call_soon(start_another)
+            try:
+                episode = await rollout(
+                    own, players, seed=seed, task=task, group=group, env_id=env_id
+                )
+            finally:
+                waiting -= 1
             if log is not None:
                 log.append(episode)
             finished.put_nowait(episode)
             await asyncio.sleep(0)
         own.close()
 
-    workers: list[asyncio.Task[None]] = []
+    def start_another() -> None:
+        # By now an episode whose players never wait is over, and one worker is all that is needed.
+        if pending and waiting == len(workers) < max_concurrency:
+            worker = asyncio.create_task(work())
+            workers.add(worker)
+            worker.add_done_callback(ended)
+
+    def ended(worker: asyncio.Task[None]) -> None:
+        workers.discard(worker)
+        failed = None if worker.cancelled() else worker.exception()
+        if failed is not None or not workers:
+            finished.put_nowait(failed)
+
+    loop = asyncio.get_running_loop()
     try:
         if log is not None:
             for episode in log.episodes():
-                if keys.pop(episode.key, _ABSENT) is not _ABSENT:
+                if episode.key in keys:
+                    del keys[episode.key]
                     yield episode
-        pending = iter(list(keys))
-        count = min(max_concurrency, len(keys))
-        workers = [asyncio.create_task(work(pending)) for _ in range(count)]
-        everyone = asyncio.gather(*workers)
-        everyone.add_done_callback(lambda _: finished.put_nowait(None))
-        while True:
+        pending.extend(keys)
+        start_another()
+        while workers or not finished.empty():
             done = await finished.get()
-            if done is None:
-                break
-            yield done
-        await everyone
+            if isinstance(done, BaseException):
+                raise done
+            if done is not None:
+                yield done
     finally:
-        for worker in workers:
+        pending.clear()
+        for worker in list(workers):
             worker.cancel()
         await asyncio.gather(*workers, return_exceptions=True)
         if log is not None:
             log.close()
-
-
-_ABSENT = object()
 
 
 def collect(

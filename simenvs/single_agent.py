@@ -7,6 +7,8 @@ from importlib import import_module
 from typing import Any, SupportsFloat
 
 import gymnasium
+import numpy as np
+from gymnasium.utils.seeding import np_random
 
 from simenvs.actions import Action
 from simenvs.env import SeatEnv
@@ -50,6 +52,7 @@ class SingleAgentEnv(gymnasium.Env[Observation, Any]):
         self.render_mode = env.render_mode
         self.observation_space = env.observation_space(env.policy_seat)
         self.action_space = env.action_space(env.policy_seat)
+        self._generator: np.random.Generator | None = None
         self._play: Playthrough | None = None
         self._paid = 0.0
 
@@ -85,6 +88,18 @@ class SingleAgentEnv(gymnasium.Env[Observation, Any]):
     def _wait(self, play: Playthrough, actions: dict[str, Action] | None) -> None:
         (run if play.waits else run_inline)(play.play(actions))
 
+    # Gymnasium seeds this at every reset, which takes longer than the rest of it: here it is made
+    # when somebody asks. Nothing in this package draws from it.
+    @property
+    def _np_random(self) -> np.random.Generator:  # type: ignore[override]
+        if self._generator is None:
+            self._generator, self._np_random_seed = np_random(self._np_random_seed)
+        return self._generator
+
+    @_np_random.setter
+    def _np_random(self, generator: np.random.Generator | None) -> None:
+        self._generator = generator
+
     def render(self) -> Any:
         """The transcript so far as the seat sees it, in render mode ``ansi``."""
         return self.env.render()
@@ -102,7 +117,8 @@ class SingleAgentEnv(gymnasium.Env[Observation, Any]):
 
     def begin(self, seed: int | None, options: Mapping[str, Any] | None) -> Playthrough:
         """Seat the players for a new episode, without playing yet."""
-        super().reset(seed=seed)
+        self._np_random_seed = seed
+        self._generator = None
         options = options or {}
         group = options.get("group")
         if group is not None and not isinstance(group, Group):

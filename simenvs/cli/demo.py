@@ -74,11 +74,10 @@ def _draw(results: Sequence[RunResult], plan: Plan, folder: Path) -> list[str]:
     from simenvs.benchmark import demo
     from simenvs.benchmark.plots import dose_response, heat_map
 
-    labels = {method: method for method in demo.METHODS}
     heat_map(
         {
             demo.level_title(level): {
-                labels[row.method]: row.simulators
+                row.method: row.simulators
                 for row in demo.rows(results)
                 if row.level == level
             }
@@ -104,8 +103,8 @@ def _print(plan: Plan, results: Sequence[RunResult], took: float) -> None:
     out.print(
         f"\nA persuader is trained over dialogue acts to get a part of a user's $2 for charity: "
         f"{plan.budget:,} episodes a run, {plan.runs} runs a method, the same seeds for all.\n"
-        f"Success is the share of the $2 that is given. 'Training success' is measured with the "
-        f"simulator that it trained with, 'held-out success' with people of the other half of the "
+        f"Success is the share of the $2 that is given, in per cent. 'Training' is success with the "
+        f"simulator that it trained with; 'held-out' is success with people of the other half of the "
         f"corpus (γ = 1), with personas and charities that no training episode used; the gap is "
         f"the first minus the second. ± is half a 95 % interval over runs and episodes."
     )
@@ -117,11 +116,11 @@ def _print(plan: Plan, results: Sequence[RunResult], took: float) -> None:
         for i, name in enumerate(
             (
                 "trained with",
-                "training success",
-                "held-out success",
+                "training",
+                "held-out",
                 "gap",
                 "held-out,\nminus single",
-                "entropy of\nacts (nats)",
+                "acts, entropy\n(nats)",
                 "strategies\nin use",
             )
         ):
@@ -131,8 +130,8 @@ def _print(plan: Plan, results: Sequence[RunResult], took: float) -> None:
                 shown.add_row(*_cells(row))
         out.print(shown)
         out.print(
-            f"Differences to 'single' below {detectable[level]:.3f} are likely to be missed with this "
-            "many runs and episodes (80 % power)."
+            f"With this many runs and episodes, a true difference to 'single' is found with 80 % "
+            f"probability if it is at least {100 * detectable[level]:.1f}."
         )
     out.print("\n'Trained with' is:")
     for method, note in demo.METHODS.items():
@@ -142,7 +141,7 @@ def _print(plan: Plan, results: Sequence[RunResult], took: float) -> None:
 
 def _cells(row: Row) -> list[str]:
     def cell(estimate: Any, sign: str = "") -> str:
-        return f"{estimate.mean:{sign}.3f} ±{(estimate.high - estimate.low) / 2:.3f}"
+        return f"{100 * estimate.mean:{sign}.1f} ±{50 * (estimate.high - estimate.low):.1f}"
 
     return [
         row.method,

@@ -128,8 +128,11 @@ def clean_candidates(
     kept: list[tuple[Message, float]] = []
     for candidate in offered:
         message = candidate.message
-        calls = repr([(call.name, dict(call.arguments)) for call in message.tool_calls])
-        mark = (message.content.strip(), calls)
+        calls = message.tool_calls
+        mark = (
+            message.content.strip(),
+            repr([(call.name, dict(call.arguments)) for call in calls]) if calls else "",
+        )
         if (not mark[0] and not message.tool_calls) or mark in seen:
             continue
         seen.add(mark)

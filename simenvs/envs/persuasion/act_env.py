@@ -13,6 +13,7 @@ from simenvs.envs.persuasion.act_features import FEATURES, ActFeatures, Features
 from simenvs.envs.persuasion.acts import PERSUADER_ACTIONS
 from simenvs.envs.persuasion.phrasing import realise, task_slots
 from simenvs.errors import InvalidInputError
+from simenvs.rollout import Playthrough
 from simenvs.seeding import Stream
 from simenvs.single_agent import SingleAgentEnv
 from simenvs.types import Message, Observation
@@ -50,6 +51,7 @@ class PersuasionActs(gymnasium.Wrapper[Features, int, Observation, Any]):
         self.action_space = spaces.Discrete(len(PERSUADER_ACTIONS))
         self.observation_space = spaces.Box(0.0, 1.0, (len(FEATURES),), np.float32)
         self._features = ActFeatures(inner.max_turns)
+        self._phrases: tuple[Playthrough, Stream] | None = None
         self._slots: dict[str, Mapping[str, str]] = {}
 
     def reset(
@@ -82,7 +84,10 @@ class PersuasionActs(gymnasium.Wrapper[Features, int, Observation, Any]):
         if slots is None:
             slots = self._slots[task.id] = task_slots(task)
         said = self._features.said
-        rng = Stream(play.seed, play.group.index if play.group else 0, "phrases", len(said))
+        if self._phrases is None or self._phrases[0] is not play:
+            index = play.group.index if play.group else 0
+            self._phrases = play, Stream(play.seed, index, "phrases")
+        rng = self._phrases[1].child(len(said))
         return Message("assistant", realise("persuader", acts, slots, rng, said=said), acts=acts)
 
     def observation(self, observation: Observation) -> Features:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -35,9 +34,6 @@ _NO_OWN = [0.0] * len(_OWN)
 _NO_USER = [0.0] * len(_USER)
 _AGREEING = frozenset({"agree-donation", "provide-donation-amount", "confirm-donation"})
 _CAP = 4
-
-offered = lru_cache(maxsize=8192)(committed_amount)
-
 
 class ActFeatures:
     """The features (90,) of a chat as the persuader sees it, all in [0, 1].
@@ -108,7 +104,7 @@ class ActFeatures:
                 values[1], values[2] = 0.0, 1.0
         if not _AGREEING.isdisjoint(acts):
             values[1], values[2] = 1.0, 0.0
-            amount = offered(text)
+            amount = committed_amount(text)
             if amount is not None:
                 values[3] = min(amount, LIMIT) / LIMIT
 

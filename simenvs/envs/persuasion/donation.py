@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from functools import lru_cache
 
 LIMIT = 2.0
 """The persuadee's payment in dollars, of which it may give any part (Wang et al., 2019)."""
@@ -61,6 +62,11 @@ _ELSEWHERE = re.compile(
     r"|a day|per day|a week|per|each|every|costs?|worth|earn\w*|paid|pays?|gave|donated|spent)\b",
     re.IGNORECASE,
 )
+_HINT = re.compile(
+    rf"[0-9$¢]|\b(?:dollar|buck|usd|cent|half|quarter|all|everything|entire|whole|full|{_WORD})",
+    re.IGNORECASE,
+)
+"""Matches every text that names an amount, so that the others are done with quickly."""
 _CLAUSE = re.compile(r"(?<!\d)[.](?!\d)|(?<=\d)\.(?=\s|$)|[!;\n]+|\bbut\b|,(?!\d)|(?<=\?)")
 _ZERO = re.compile(
     r"\s*(?:\$?0+(?:\.0+)?(?:\s*(?:dollars?|cents?))?|nothing|none|zero|no|nope|no donation)\s*[.!]*\s*",
@@ -105,7 +111,13 @@ def committed_amount(text: str) -> float | None:
     ``None`` if there is none: amounts in refusals ("I won't give $2"), questions, conditions, and
     about other people or other times are not offers. Not capped.
     """
-    if not text or len(text) > 20_000:
+    if len(text) > 20_000:
+        return None
+    return _short_commitment(text) if len(text) < 400 else _commitment(text)
+
+
+def _commitment(text: str) -> float | None:
+    if not _HINT.search(text):
         return None
     found: float | None = None
     for clause in _CLAUSE.split(text):
@@ -129,6 +141,9 @@ def committed_amount(text: str) -> float | None:
         ):
             found = named[-1]
     return found
+
+
+_short_commitment = lru_cache(maxsize=8192)(_commitment)
 
 
 def _other_time(clause: str, giving: re.Match[str]) -> bool:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.resources import files
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from simenvs.actions import ActionError, deliver
-from simenvs.env import SeatEnv, SeatState, View
+from simenvs.env import SeatEnv, SeatState, View, tool_results
 from simenvs.envs.persuasion.classifier import classify
 from simenvs.envs.persuasion.donation import (
     LIMIT,
@@ -52,8 +52,7 @@ _PRIVATE_TOOLS = (DONATE.to_dict(),)
 _AGREEING = frozenset({"agree-donation", "provide-donation-amount", "confirm-donation"})
 
 
-@dataclass(frozen=True, slots=True)
-class Utterance:
+class Utterance(NamedTuple):
     """One message of the chat as it was delivered: who said what, with which dialogue acts.
 
     ``acts`` is what a trusted writer declared, ``()`` where they are still to be classified.
@@ -206,17 +205,24 @@ class PersuasionEnv(SeatEnv[PersuasionState]):
             return self._answer(state, message)
         return self._say(state, speaker, message)
 
-    def _say(self, state: PersuasionState, speaker: int, message: Message) -> PersuasionState:
+    def _say(
+        self, state: PersuasionState, speaker: int, message: Message
+    ) -> PersuasionState | ActionError:
         seat = self.seats[speaker]
         trusted = self.acts or seat != self.policy_seat
         acts = message.acts if trusted else ()
-        own = Message("assistant", message.content, message.tool_calls, acts=acts).to_dict()
-        views = [(*state.views[0], own), state.views[1]]
-        if speaker == 1:
-            views = [state.views[0], (*state.views[1], own)]
+        if acts is not message.acts:
+            message = replace(message, acts=acts)
+        views = list(state.views)
+        views[speaker] = (*views[speaker], message.to_dict())
+        if message.tool_calls:
+            views[speaker] += tool_results(message, "You have left the chat.")
         transcript = state.transcript
-        if message.content.strip():
-            text = deliver(message.content)
+        text = deliver(message.content)
+        if not text.strip():
+            if not message.tool_calls:
+                return ActionError("the message has nothing that can be read; write something")
+        else:
             heard = FrozenDict(role="user", content=text)
             if self.acts and acts:
                 heard = FrozenDict(role="user", content=text, acts=acts)
@@ -254,9 +260,9 @@ class PersuasionEnv(SeatEnv[PersuasionState]):
         donation = parse_donation(answer)
         if isinstance(donation, str):
             return ActionError(donation, message.content)
-        own = Message("assistant", message.content, message.tool_calls).to_dict()
+        own = (replace(message, acts=()).to_dict(), *tool_results(message, "Thank you."))
         return PersuasionState(
-            (state.views[0], (*state.views[1], own)),
+            (state.views[0], state.views[1] + own),
             state.errors,
             None,
             "over",
@@ -284,8 +290,8 @@ class PersuasionEnv(SeatEnv[PersuasionState]):
         """The components of the result, see the class's **Info**."""
         intended, agreed = None, False
         acts = transcript_acts(state)
-        for utterance, (_, labels) in zip(state.transcript, acts, strict=True):
-            if utterance.seat == PERSUADEE:
+        for utterance, (seat, labels) in zip(state.transcript, acts, strict=True):
+            if seat == PERSUADEE:
                 offered = committed_amount(utterance.text)
                 if offered is not None:
                     intended = min(offered, LIMIT)
@@ -305,9 +311,12 @@ class PersuasionEnv(SeatEnv[PersuasionState]):
 
 def transcript_acts(state: PersuasionState) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Per message of the chat (seat, dialogue acts): declared where trusted, else classified."""
-    return tuple(
-        (said.seat, said.acts or classify(said.text, said.seat)) for said in state.transcript
-    )
+    out: list[tuple[str, tuple[str, ...]]] = []
+    before: tuple[str, ...] = ()
+    for seat, text, declared in state.transcript:
+        before = declared or classify(text, seat, before)
+        out.append((seat, before))
+    return tuple(out)
 
 
 @lru_cache(maxsize=1024)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from simenvs.envs.persuasion.acts import STRATEGIES
+from simenvs.envs.persuasion.classifier import classify
 from simenvs.envs.persuasion.phrasing import realise, task_slots
 from simenvs.seeding import Stream
 from simenvs.simulators.base import Policy
@@ -36,31 +37,30 @@ class _Persuader:
         self._appeals = [left.pop(rng.integers(len(left))) for _ in range(len(left))]
 
     async def act(self, observation: Observation, *, rng: Stream) -> Message:
-        own = [m["content"] for m in observation["messages"] if m["role"] == "assistant"]
+        own = [m for m in observation["messages"] if m["role"] == "assistant"]
         heard = [m for m in observation["messages"] if m["role"] == "user"]
-        acts = self._plan(len(own), heard[-1]["acts"] if heard and "acts" in heard[-1] else None,
-                          heard[-1]["content"] if heard else "")
-        text = realise("persuader", acts, self._slots, rng, said=own)
+        answer: tuple[str, ...] = ()
+        if heard:
+            asked = own[-1].get("acts", ()) if own else ()
+            answer = heard[-1].get("acts") or classify(heard[-1]["content"], "persuadee", asked)
+        acts = self._plan(len(own), frozenset(answer))
+        said = [message["content"] for message in own]
+        text = realise("persuader", acts, self._slots, rng, said=said)
         leaving = acts[-1] == "closing" and bool(observation["tools"])
         calls = (ToolCall("end_conversation"),) if leaving else ()
         return Message("assistant", text, calls, acts=acts)
 
-    def _plan(
-        self, turn: int, declared: tuple[str, ...] | None, heard: str
-    ) -> tuple[str, ...]:
-        from simenvs.envs.persuasion.classifier import classify
-
+    def _plan(self, turn: int, answer: frozenset[str]) -> tuple[str, ...]:
         if turn < len(_OPENING):
             return _OPENING[turn]
-        said = set(declared if declared is not None else classify(heard, "persuadee"))
-        if "closing" in said:
+        if "closing" in answer:
             return ("thank", "closing")
-        if "provide-donation-amount" in said or "confirm-donation" in said:
+        if answer & {"provide-donation-amount", "confirm-donation"}:
             return ("thank", "praise-user", "closing")
-        if "agree-donation" in said:
+        if "agree-donation" in answer:
             return ("thank", "ask-donation-amount")
         appeal = self._appeals[(turn - len(_OPENING)) % len(self._appeals)]
-        first = ("answer-inquiry",) if said & _ANSWERED else ()
-        if turn % 3 == 1 and "disagree-donation" not in said:
+        first = ("answer-inquiry",) if answer & _ANSWERED else ()
+        if turn % 3 == 1 and "disagree-donation" not in answer:
             return (*first, appeal, _ASKING)
         return (*first, appeal)

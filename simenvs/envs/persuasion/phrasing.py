@@ -8,7 +8,7 @@ slots.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from functools import lru_cache
 from importlib.resources import files
 from itertools import accumulate
@@ -49,10 +49,11 @@ class Phrase(NamedTuple):
 
 
 class _Plan(NamedTuple):
-    """What can be said for an act with certain slots: phrases, and where their weights end."""
+    """What can be said for an act with certain slots: phrases, where their weights end, (mark, weight)."""
 
     phrases: tuple[Phrase, ...]
     edges: tuple[float, ...]
+    weights: tuple[tuple[str, float], ...]
     facts: Mapping[str, tuple[str, ...]]
 
 
@@ -86,16 +87,18 @@ def realise(
     Raises:
         UnknownNameError: if a role or an act is unknown.
     """
-    before = "\n".join(said)
+    used: set[str] = set().union(*[_marks(role, text) for text in said])
     names = tuple(slots)
     texts = []
     for act in acts:
         plan = _plan(role, act, names, sharpness)
-        phrase = _draw(plan, rng, before)
+        phrase = _draw(plan, rng, used)
+        if phrase.mark:
+            used.add(phrase.mark)
         if phrase.slots:
             values = tuple(
                 [
-                    _fact(plan.facts[slot], slots, rng, before)
+                    _fact(plan.facts[slot], slots, rng, said)
                     if slot in plan.facts
                     else slots[slot]
                     for slot in phrase.slots
@@ -105,33 +108,37 @@ def realise(
         else:
             text = phrase.text
         texts.append(text)
-        before = f"{before}\n{text}"
     return " ".join(texts)
 
 
-def _draw(plan: _Plan, rng: Stream, before: str) -> Phrase:
+def _draw(plan: _Plan, rng: Stream, used: Set[str]) -> Phrase:
     phrases, edges = plan.phrases, plan.edges
     last = len(phrases) - 1
     phrase = phrases[min(bisect_right(edges, rng.random() * edges[last]), last)]
-    if phrase.mark and phrase.mark in before:
+    if phrase.mark in used:
         # Drawing again among the fresh ones gives each its own weight, renormalised: what the first
         # draw gave to them was in the same proportion.
-        weights = [
-            0.0 if phrase.mark and phrase.mark in before else end - start
-            for phrase, start, end in zip(phrases, (0.0, *edges), edges, strict=False)
-        ]
+        weights = [0.0 if mark in used else weight for mark, weight in plan.weights]
         if any(weights):
             return phrases[rng.index(weights)]
     return phrase
 
 
-def _fact(keys: tuple[str, ...], slots: Mapping[str, str], rng: Stream, before: str) -> str:
+def _fact(keys: tuple[str, ...], slots: Mapping[str, str], rng: Stream, said: Sequence[str]) -> str:
     fact = slots[rng.choice(keys)]
-    if fact in before:
+    if any(fact in text for text in said):
+        before = "\n".join(said)
         fresh = [slots[key] for key in keys if slots[key] not in before]
         if fresh:
             return rng.choice(fresh)
     return fact
+
+
+@lru_cache(maxsize=16384)
+def _marks(role: str, text: str) -> frozenset[str]:
+    """The marks of the phrases that a text of a role contains."""
+    every = (phrase.mark for of_act in _phrases(role).values() for phrase in of_act)
+    return frozenset(mark for mark in every if mark and mark in text)
 
 
 @lru_cache(maxsize=4096)
@@ -145,8 +152,9 @@ def _plan(role: str, act: str, names: tuple[str, ...], sharpness: float) -> _Pla
     usable = [phrase for phrase in phrases(role, act) if given.issuperset(phrase.slots)]
     if act in _WITH_AMOUNT and "amount" in given:
         usable = [phrase for phrase in usable if "amount" in phrase.slots]
-    weights = ((1 / rank) ** sharpness for rank in range(1, len(usable) + 1))
-    return _Plan(tuple(usable), tuple(accumulate(weights)), facts)
+    weights = [(1 / rank) ** sharpness for rank in range(1, len(usable) + 1)]
+    marked = zip((phrase.mark for phrase in usable), weights, strict=True)
+    return _Plan(tuple(usable), tuple(accumulate(weights)), tuple(marked), facts)
 
 
 def phrases(role: str, act: str) -> tuple[Phrase, ...]:

@@ -51,6 +51,17 @@ class Options(NamedTuple):
     by_primary: tuple[tuple[list[int], list[float]], ...]
 
 
+class _Person(NamedTuple):
+    """What follows from a persona alone: K classes, A acts, P persuader acts."""
+
+    persona: Persona | None
+    slots: Mapping[str, str]
+    base: Array  # (A,) logits of the primary acts, classes aside
+    prior: list[float]  # K, the classes' shares
+    give_base: Array  # (K,) logits of giving
+    give_acts: Array  # (K, P)
+
+
 class Decision(NamedTuple):
     """A choice that the model made in an episode, for its training.
 
@@ -161,9 +172,13 @@ class StatisticalUser:
         weights[:n] *= scale
         self._weights = weights
         self._bias = fit.act_bias + (1 - scale) * (fit.persuader_means @ fit.act_weights[:n])
+        self._class_odds: Array = np.exp(fit.act_classes)
+        self._class_odds_by_act: list[list[float]] = self._class_odds.T.tolist()
         self._plain = _options(fit, self.gamma)
         self._verbalized = _options(fit, self.rho)
-        self._become(None)
+        self._known: dict[str, _Person] = {}
+        self._person = self._know(None)
+        self._start_reading()
 
     @property
     def latent_classes(self) -> int:
@@ -174,7 +189,13 @@ class StatisticalUser:
         """This model as the given person."""
         twin = StatisticalUser.__new__(StatisticalUser)
         twin.__dict__.update(self.__dict__)
-        twin._become(persona)
+        person = self._known.get(persona.id) if persona else None
+        if person is None or person.persona is not persona:
+            person = self._know(persona)
+            if persona is not None:
+                self._known[persona.id] = person
+        twin._person = person
+        twin._start_reading()
         return twin
 
     def of_class(self, latent_class: int) -> StatisticalUser:
@@ -201,30 +222,33 @@ class StatisticalUser:
         twin._start_reading()
         return twin
 
-    def _become(self, persona: Persona | None) -> None:
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_known": {}}
+
+    def _know(self, persona: Persona | None) -> _Person:
         fit = self.fit
         scores = fit.factor_scores(persona)
-        self.slots: Mapping[str, str] = persona_slots(persona)
-        rows = fit.act_classes + (self._bias + scores @ fit.act_traits)
         prior = fit.class_bias + scores @ fit.class_traits
         prior = np.exp(prior - prior.max())
         if self.latent_class is not None:
             prior = np.where(np.arange(len(prior)) == self.latent_class, 1.0, 0.0)
-        self._rows: Array = rows
-        self._prior: Array = prior / prior.sum()
-        self._give_base: Array = (
-            fit.give_bias + fit.give_classes + float(scores @ fit.give_traits)
+        return _Person(
+            persona,
+            persona_slots(persona),
+            self._bias + scores @ fit.act_traits,
+            (prior / prior.sum()).tolist(),
+            fit.give_bias + fit.give_classes + float(scores @ fit.give_traits),
+            fit.give_acts + fit.give_acts_classes + scores @ fit.give_acts_traits,
         )
-        self._give_acts: Array = fit.give_acts + fit.give_acts_classes + scores @ fit.give_acts_traits
-        self._start_reading()
 
     # -- reading the chat -----------------------------------------------------------------------
 
     def _start_reading(self) -> None:
         self._context = Context()
-        self._posterior = self._prior
+        self._posterior = self._person.prior
         self._read: Sequence[Mapping[str, Any]] = ()
-        self._seen: tuple[list[int], Array] | None = None
+        self._acts: Sequence[str] = ()
+        self._seen: tuple[list[int], Array, list[float]] | None = None
 
     def _follow(self, messages: Sequence[Mapping[str, Any]]) -> Context:
         """The context after these messages; only what is new since the last call is read."""
@@ -235,36 +259,43 @@ class StatisticalUser:
         for message in messages[done:]:
             role = message["role"]
             if role == "user":
-                acts = message.get("acts")
-                self._context.hear(classify(message["content"], "persuader") if acts is None else acts)
-            elif role == "assistant" and (message["content"] or message.get("acts")):
-                acts = message.get("acts")
-                self._say(
-                    classify(message["content"], "persuadee") if acts is None else acts,
-                    message["content"],
-                )
+                self._acts = _acts(message, "persuader", self._acts)
+                self._context.hear(self._acts)
+            elif role == "assistant" and (message["content"] or "acts" in message):
+                self._acts = _acts(message, "persuadee", self._acts)
+                self._say(self._acts, message["content"])
         self._read = messages
         return self._context
 
     def _say(self, acts: Sequence[str], text: str) -> None:
         own = [SAID[act] for act in acts if act in SAID]
         if own:
-            likelihood = self._by_class(self._context)[:, primary(own)]
-            posterior = self._posterior * likelihood
-            self._posterior = posterior / posterior.sum()
+            _, totals = self._odds(self._context)
+            odds = self._class_odds_by_act[primary(own)]
+            posterior = [
+                p * odd / total for p, odd, total in zip(self._posterior, odds, totals, strict=True)
+            ]
+            scale = 1 / sum(posterior)
+            self._posterior = [p * scale for p in posterior]
         self._context.say(acts, text)
         self._seen = None
 
-    def _by_class(self, context: Context) -> Array:
-        """(K, 21) probabilities of the primary acts, as the fitted people of each class."""
+    def _odds(self, context: Context) -> tuple[Array, list[float]]:
+        """(21,) odds of the primary acts apart from the class, and per class their total.
+
+        As the fitted people of class k, act a has probability odds[a] x class_odds[k, a] / totals[k].
+        """
         active = context.features()
-        if self._seen is not None and self._seen[0] == active:
-            return self._seen[1]
-        logits = self._rows + self._weights[active].sum(0)
-        table: Array = np.exp(logits - logits.max())
-        table /= table.sum(1, keepdims=True)
-        self._seen = (active, table)
-        return table
+        seen = self._seen
+        if seen is not None and seen[0] == active:
+            return seen[1], seen[2]
+        odds: Array = np.add.reduce(self._weights.take(active, 0))
+        odds += self._person.base
+        odds -= odds.max()
+        np.exp(odds, odds)
+        totals = (self._class_odds @ odds).tolist()
+        self._seen = (active, odds, totals)
+        return odds, totals
 
     # -- distributions --------------------------------------------------------------------------
 
@@ -278,25 +309,35 @@ class StatisticalUser:
             gamma: another exponent than the model's.
             offsets: whether trained offsets count.
         """
-        gamma = self.gamma if gamma is None else gamma
-        p = self._posterior @ self._by_class(context)
+        p = self._act_weights(context, self.gamma if gamma is None else gamma, offsets)
+        p /= np.add.reduce(p)
+        return p
+
+    def _act_weights(self, context: Context, gamma: float, offsets: bool = True) -> Array:
+        """(21,) in proportion to :meth:`act_probabilities`."""
+        odds, totals = self._odds(context)
+        weights = [p / total for p, total in zip(self._posterior, totals, strict=True)]
+        p: Array = np.dot(weights, self._class_odds)
+        p *= odds
         if gamma != 1:
-            p = p**gamma
+            p **= gamma
         if offsets and self.offsets is not None:
-            p = p * np.exp(self.offsets[list(_active(context.features()))].sum(0))
-        out: Array = p / p.sum()
-        return out
+            p *= np.exp(np.add.reduce(self.offsets[list(_active(context.features()))]))
+        return p
 
     def give_probability(self, context: Context, gamma: float = 1.0) -> float:
         """The probability of giving anything after this chat."""
         fit = self.fit
         dose = np.array(context.dose()) - fit.dose_means
-        logits = (
-            self._give_base
+        logits: Array = (
+            self._person.give_base
             + float(fit.give_stance @ np.array(context.stance()))
-            + self.responsiveness * (self._give_acts @ dose)
+            + self.responsiveness * (self._person.give_acts @ dose)
         )
-        p = float(self._posterior @ (1 / (1 + np.exp(-np.clip(logits, -30, 30)))))
+        p = sum(
+            share / (1 + math.exp(-max(-30.0, min(30.0, logit))))
+            for share, logit in zip(self._posterior, logits.tolist(), strict=True)
+        )
         return _sharpened(p, gamma)
 
     def donation_probabilities(self, context: Context, gamma: float = 1.0) -> tuple[Array, Array]:
@@ -326,7 +367,7 @@ class StatisticalUser:
         if _private(observation):
             amounts, p = self.donation_probabilities(context, self.gamma)
             return _donation(float(amounts[rng.index(p.tolist())]))
-        act = rng.index(self.act_probabilities(context).tolist())
+        act = rng.index(self._act_weights(context, self.gamma).tolist())
         sequences, edges = self._plain.by_primary[act]
         acts = self._plain.acts[sequences[bisect_right(edges, rng.random() * edges[-1])]]
         return self._message(observation, acts, self.gamma, rng)
@@ -358,7 +399,7 @@ class StatisticalUser:
     def _message(
         self, observation: Observation, acts: tuple[str, ...], gamma: float, rng: Stream
     ) -> Message:
-        slots, context = self.slots, self._context
+        slots, context = self._person.slots, self._context
         amount: float | None = None
         if "provide-donation-amount" in acts or "confirm-donation" in acts:
             amount = self._amount(context, gamma, rng)
@@ -409,15 +450,21 @@ class StatisticalUser:
                 continue
             own = [SAID[act] for act in acts if act in SAID]
             if own:
-                context = self._context
-                yield Decision(
-                    _active(context.features()),
-                    self.act_probabilities(context),
-                    self.act_probabilities(context, offsets=False),
-                    self.act_probabilities(context, gamma=1.0, offsets=False),
-                    primary(own),
-                )
+                active = _active(self._context.features())
+                human = self.act_probabilities(self._context, gamma=1.0, offsets=False)
+                start = human**self.gamma
+                start /= np.add.reduce(start)
+                now = start
+                if self.offsets is not None:
+                    now = start * np.exp(np.add.reduce(self.offsets[list(active)]))
+                    now /= np.add.reduce(now)
+                yield Decision(active, now, start, human, primary(own))
             self._say(acts, text)
+
+
+def _acts(message: Mapping[str, Any], role: str, answered: Sequence[str]) -> Sequence[str]:
+    declared: Sequence[str] | None = message.get("acts")
+    return classify(message["content"], role, answered) if declared is None else declared
 
 
 def _number(value: object) -> bool:
@@ -477,11 +524,14 @@ def _options(fit: UserFit, exponent: float) -> Options:
 
 def _without_replacement(p: Array, k: int, missed_tail: float, rng: Stream) -> list[int]:
     """Up to ``k`` indices drawn in proportion to ``p``, none from the rarest ``missed_tail``."""
-    order = np.argsort(p, kind="stable")
-    missed = int(np.searchsorted(np.cumsum(p[order]), missed_tail * p.sum(), side="right"))
-    mentioned = [int(i) for i in order[missed:] if p[i] > 0]
-    # The k largest of log p + Gumbel noise are k draws without replacement.
-    keys = [
-        (-math.log(p[i]) + math.log(-math.log(max(rng.random(), 1e-300))), i) for i in mentioned
-    ]
-    return [i for _, i in sorted(keys)[:k]]
+    order = p.argsort(kind="stable")
+    reached = p[order].cumsum()
+    missed = int(reached.searchsorted(missed_tail * reached[-1], side="right"))
+    mentioned = order[missed:].tolist()
+    weights = p[order[missed:]].tolist()
+    chosen = []
+    for _ in range(min(k, sum(weight > 0 for weight in weights))):
+        at = rng.index(weights)
+        weights[at] = 0.0
+        chosen.append(mentioned[at])
+    return chosen
