@@ -191,7 +191,7 @@ def play(job: Job) -> RunResult:
     iterations = 0 if job.method == "untrained" else plan.iterations
     curve = [iteration.reward for iteration in training.run(iterations)]
     held_out = load_personas("persuasion", split="held_out")
-    panel: dict[str, Simulator] = {OWN: training.population} if job.in_table else {}
+    panel: dict[str, Simulator] = {OWN: training.population}
     for name, options in HELD_OUT.items():
         if name != MAIN and not job.in_table:
             continue
@@ -333,19 +333,18 @@ def rows(results: Sequence[RunResult]) -> list[Row]:
 
 def doses(
     results: Sequence[RunResult], plan: Plan, level: str
-) -> dict[str, dict[float, Estimate]]:
-    """Per training method and γ of its simulator the success with :data:`MAIN`.
+) -> dict[str, dict[str, dict[float, Estimate]]]:
+    """Per training method, simulator (:data:`OWN`, :data:`MAIN`) and γ of the former the success.
 
     At γ = 1 there is no collapse to recover from, and one reply at a time is what ``people`` is.
     """
-    out: dict[str, dict[float, Estimate]] = {}
+    out: dict[str, dict[str, dict[float, Estimate]]] = {}
     for method in ("single", "vs"):
         for gamma in sorted(plan.gammas):
             runs = chosen(results, level, "people" if gamma == 1 else method, gamma)
-            if runs:
-                out.setdefault(f"trained with {method}", {})[gamma] = mean_interval(
-                    [run.rewards[MAIN] for run in runs]
-                )
+            for simulator in (OWN, MAIN):
+                by_gamma = out.setdefault(method, {}).setdefault(simulator, {})
+                by_gamma[gamma] = mean_interval([run.rewards[simulator] for run in runs])
     return out
 
 

@@ -72,39 +72,52 @@ def heat_map(
 
 
 def dose_response(
-    panels: Mapping[str, Mapping[str, Mapping[float, Estimate]]], path: str | Path, title: str
+    panels: Mapping[str, Mapping[str, Mapping[str, Mapping[float, Estimate]]]],
+    path: str | Path,
+    title: str,
 ) -> None:
-    """Success against the collapse exponent, one panel per level and one line per series.
+    """Success against the collapse exponent, one panel per level.
 
     Args:
-        panels: estimates by panel, series and γ.
+        panels: estimates by panel, training method (colour), simulator (line style, the last one
+            solid) and γ.
         path: where to write the PNG.
         title: of the figure.
 
     Raises:
         DataMissingError: if matplotlib is missing.
     """
-    figure, axes = _figure(len(panels), 5.2 * len(panels), 4.0)
-    for axis, (name, by_series) in zip(axes, panels.items(), strict=True):
-        for i, (label, by_gamma) in enumerate(by_series.items()):
-            gammas = sorted(by_gamma)
-            means = [by_gamma[gamma].mean for gamma in gammas]
-            axis.plot(gammas, means, "o-", color=COLOURS[i % len(COLOURS)], label=label)
-            axis.fill_between(
-                gammas,
-                [by_gamma[gamma].low for gamma in gammas],
-                [by_gamma[gamma].high for gamma in gammas],
-                color=COLOURS[i % len(COLOURS)],
-                alpha=0.15,
-                linewidth=0,
-            )
+    figure, axes = _figure(len(panels), 5.6 * len(panels), 4.2)
+    for axis, (name, by_method) in zip(axes, panels.items(), strict=True):
+        for i, (method, by_simulator) in enumerate(by_method.items()):
+            colour = COLOURS[i % len(COLOURS)]
+            for j, (simulator, by_gamma) in enumerate(by_simulator.items()):
+                gammas = sorted(by_gamma)
+                estimates = [by_gamma[gamma] for gamma in gammas]
+                axis.plot(
+                    gammas,
+                    [estimate.mean for estimate in estimates],
+                    marker="o",
+                    linestyle="-" if j == len(by_simulator) - 1 else "--",
+                    color=colour,
+                    label=f"trained with {method}; success with: {simulator}",
+                )
+                axis.fill_between(
+                    gammas,
+                    [estimate.low for estimate in estimates],
+                    [estimate.high for estimate in estimates],
+                    color=colour,
+                    alpha=0.12,
+                    linewidth=0,
+                )
         axis.set_xscale("log", base=2)
         axis.set_xticks(gammas, [f"{gamma:g}" for gamma in gammas])
+        axis.set_ylim(bottom=0)
         axis.set_xlabel("collapse exponent γ of the training simulator (1 = people)")
         axis.set_ylabel("share of the payment given")
         axis.set_title(name, fontsize=10)
         axis.grid(alpha=0.25)
         axis.spines[["top", "right"]].set_visible(False)
-    axes[-1].legend(fontsize=8, frameon=False)
+    axes[0].legend(fontsize=8, frameon=False, loc="upper left")
     figure.suptitle(title, fontsize=11)
     figure.savefig(path, dpi=150, metadata={"Software": None})

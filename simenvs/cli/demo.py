@@ -89,7 +89,7 @@ def _draw(results: Sequence[RunResult], plan: Plan, folder: Path) -> list[str]:
     dose_response(
         {demo.level_title(level): demo.doses(results, plan, level) for level in demo.LEVELS},
         folder / "dose_response.png",
-        "Success with held-out people, by how collapsed the training simulator was",
+        "Success with the training simulator and with held-out people, by how collapsed the former was",
     )
     return ["heat_map.png", "dose_response.png"]
 
