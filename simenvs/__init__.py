@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from simenvs.journal import read_journal
     from simenvs.personas import load_personas
     from simenvs.registration import make_env, make_simulator
-    from simenvs.rollout import collect, rollout, rollouts
+    from simenvs.rollout import collect, rollouts
     from simenvs.simulators import Population, Single, VerbalizedSampling
     from simenvs.single_agent import SingleAgentEnv
     from simenvs.tasks import load_tasks
@@ -42,14 +42,12 @@ _HOMES = {
     "make_env": "registration",
     "make_simulator": "registration",
     "read_journal": "journal",
-    "rollout": "rollout",
     "rollouts": "rollout",
 }
 
 __all__ = [  # noqa: RUF022 - the order of a reader, not of the alphabet
     "make_env",
     "make_simulator",
-    "rollout",
     "rollouts",
     "collect",
     "Episode",

@@ -79,6 +79,7 @@ class SeatEnv(ParallelEnv[str, Observation, Any], Generic[S]):
     metadata: ClassVar[dict[str, Any]] = {
         "name": "seat_env_v0",
         "render_modes": ["ansi"],
+        "render_fps": 1,
         "is_parallelizable": True,
         "forkable": True,
     }

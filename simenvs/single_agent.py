@@ -69,9 +69,8 @@ class SingleAgentEnv(gymnasium.Env[Observation, Any]):
         Raises:
             UnknownNameError: if there is no such task.
         """
-        play = self.begin(seed, options)
-        self._wait(play, None)
-        return self.start_result()
+        observation, info = self.start(seed, options)
+        return _fresh(observation), info
 
     def step(self, action: Action) -> StepResult:
         """Act; returns when the seat is to act again or the episode is over.
@@ -79,6 +78,18 @@ class SingleAgentEnv(gymnasium.Env[Observation, Any]):
         Raises:
             EpisodeOverError: if no episode is running.
         """
+        observation, *rest = self.advance(action)
+        return (_fresh(observation), *rest)  # type: ignore[return-value]
+
+    def start(
+        self, seed: int | None, options: Mapping[str, Any] | None
+    ) -> tuple[Observation, dict[str, Any]]:
+        """``reset``, with an observation that shares its (immutable) messages with others."""
+        self._wait(self.begin(seed, options), None)
+        return self.start_result()
+
+    def advance(self, action: Action) -> StepResult:
+        """``step``, with an observation that shares its (immutable) messages with others."""
         play = self.playthrough
         if play.over:
             raise EpisodeOverError("the episode is over; call reset() before step()")
@@ -156,6 +167,15 @@ class SingleAgentEnv(gymnasium.Env[Observation, Any]):
         total = play.rewards[seat]
         reward, self._paid = total - self._paid, total
         return play.observations[seat], reward, play.terminated, play.truncated, play.infos[seat]
+
+
+def _fresh(value: Any) -> Any:
+    """A copy down to the last dict: Gymnasium asks that no two observations share one."""
+    if isinstance(value, tuple):
+        return tuple([_fresh(inner) for inner in value])
+    if isinstance(value, dict):
+        return type(value)({key: _fresh(inner) for key, inner in value.items()})
+    return value
 
 
 def make(env_id: str, **options: Any) -> gymnasium.Env[Any, Any]:

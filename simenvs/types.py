@@ -7,7 +7,7 @@ what a seat sees; :class:`Task` and :class:`Persona` say what is played and who 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Literal, NoReturn, TypedDict
@@ -247,6 +247,3 @@ class Group:
     seed: int
     index: int
     size: int
-
-
-Weights = Sequence[float]

@@ -58,7 +58,7 @@ class PersuasionActs(gymnasium.Wrapper[Features, int, Observation, Any]):
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Features, dict[str, Any]]:
         """Start an episode, see :meth:`SingleAgentEnv.reset`."""
-        observation, info = self.single.reset(seed=seed, options=options)
+        observation, info = self.single.start(seed, options)
         return self.observation(observation), info
 
     def step(self, action: int) -> tuple[Features, Any, bool, bool, dict[str, Any]]:
@@ -68,7 +68,9 @@ class PersuasionActs(gymnasium.Wrapper[Features, int, Observation, Any]):
             InvalidInputError: if the action is not in the space.
             EpisodeOverError: if no episode is running.
         """
-        observation, reward, terminated, truncated, info = self.single.step(self.action(action))
+        observation, reward, terminated, truncated, info = self.single.advance(
+            self.action(action)
+        )
         return self.observation(observation), reward, terminated, truncated, info
 
     def action(self, action: int) -> Message:

@@ -142,6 +142,7 @@ class PersuasionEnv(SeatEnv[PersuasionState]):
     metadata: ClassVar[dict[str, Any]] = {
         "name": "persuasion_v0",
         "render_modes": ["ansi"],
+        "render_fps": 1,
         "is_parallelizable": True,
         "forkable": True,
     }
