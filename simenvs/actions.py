@@ -23,7 +23,10 @@ MAX_CHARS = 20_000
 Action = Message | Mapping[str, Any] | str | None
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+_CONTROL = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff"
+    "\U000e0000-\U000e007f]"
+)
 _MARKERS = re.compile(
     r"<(?=[|｜])|(?<=[|｜])>"
     r"|<(?=/?(?:s|bos|eos|pad|unk|think|tools?|tool_calls?|tool_response|function_calls?|invoke"
@@ -57,7 +60,7 @@ def clean(text: str) -> str:
 def deliver(text: str) -> str:
     """The text as the other seat sees it.
 
-    Control and direction characters are removed, and markers by which chat templates separate
+    Control, direction and invisible characters are removed, and markers by which chat templates separate
     roles and tools are broken by a space, so that no seat can speak as anyone but itself.
     """
     if not (text.isascii() and text.isprintable()):

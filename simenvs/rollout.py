@@ -174,7 +174,8 @@ class Playthrough:
 
     def _note(self, what: str, error: Exception) -> None:
         self.failure = clean(f"{what}: {type(error).__name__}: {error}")
-        _log.warning("%s, seed %s: %s", self.env_id, self.seed, self.failure, exc_info=error)
+        _log.warning("%s, seed %s: %s", self.env_id, self.seed, self.failure)
+        _log.debug("where it failed", exc_info=error)
 
     def episode(self) -> Episode:
         """The record of the finished episode.

@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from simenvs.actions import Action, deliver
-from simenvs.env import SeatEnv
+from simenvs.env import SeatEnv, Step
 from simenvs.episode import Episode
-from simenvs.errors import EpisodeOverError, SimenvsError, UnknownNameError
+from simenvs.errors import EpisodeOverError, UnknownNameError
 from simenvs.rollout import Player, Playthrough, rollout
 from simenvs.seeding import Stream
 from simenvs.types import Message, Observation, StopReason
@@ -183,7 +183,7 @@ def check_spaces(
     for _ in range(50):
         if not env.agents:
             break
-        env.step({seat: env.action_space(seat).sample() for seat in env.agents})
+        _step(env, {seat: env.action_space(seat).sample() for seat in env.agents})
 
 
 def check_episodes(
@@ -255,9 +255,10 @@ def check_forks(
     if not make_env().metadata["forkable"]:
         return
     for fork in (copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))):
-        actions = [
-            {turn.seat: turn.message} for turn in _play(make_env, players, seeds[0]).turns
-        ]
+        turns = _play(make_env, players, seeds[0]).turns
+        actions: list[dict[str, Any]] = [{} for _ in range(1 + max(turn.step for turn in turns))]
+        for turn in turns:
+            actions[turn.step][turn.seat] = turn.message
         env = make_env()
         env.reset(seed=seeds[0])
         middle = len(actions) // 2
@@ -302,7 +303,8 @@ def check_hostile_text(
         while env.policy_seat not in env.acting():
             env.step(dict.fromkeys(env.acting(), "Hello."))
         before = {seat: env._observations(env.state_value)[seat] for seat in env.seats}
-        observations, _, _, _, infos = env.step({env.policy_seat: text})
+        actions = {**dict.fromkeys(env.acting(), "Hello."), env.policy_seat: text}
+        observations, _, _, _, infos = _step(env, actions)
         for seat in env.seats:
             reason = infos[seat]["stop_reason"]
             _require(
@@ -311,7 +313,8 @@ def check_hostile_text(
             )
             if seat == env.policy_seat:
                 continue
-            new = observations[seat]["messages"][len(before[seat]["messages"]) :]
+            added = observations[seat]["messages"][len(before[seat]["messages"]) :]
+            new = [m for m in added if (m["role"], m["content"]) != ("assistant", "Hello.")]
             for message in new:
                 content = message["content"]
                 _require(
@@ -341,11 +344,15 @@ def check_wrong_actions(
                 for seat in env.acting():
                     is_policy = seat == env.policy_seat
                     actions[seat] = wrong if is_policy == (seat_of == "policy") else "Hello."
-                try:
-                    env.step(actions)
-                except SimenvsError as error:
-                    raise ConformanceError(f"an action {wrong!r:.60} raises {error!r}") from error
+                _step(env, actions)
             _require(not env.agents, f"actions {wrong!r:.60} keep the episode going for ever")
+
+
+def _step(env: SeatEnv[Any], actions: Mapping[str, Any]) -> Step:
+    try:
+        return env.step(actions)
+    except Exception as error:
+        raise ConformanceError(f"the actions {actions!r:.200} raise {error!r}") from error
 
 
 def check_failures(

@@ -1,0 +1,28 @@
+"""What several tests share."""
+
+import os
+from pathlib import Path
+
+import hypothesis
+import pytest
+
+hypothesis.settings.register_profile("simenvs", deadline=None, derandomize=True, max_examples=200)
+hypothesis.settings.load_profile("simenvs")
+
+
+@pytest.fixture(scope="session")
+def p4g() -> Path:
+    """The official corpus of Persuasion for Good."""
+    given = os.environ.get("SIMENVS_P4G_DATA")
+    folder = Path(given) if given else Path(__file__).parents[2] / "shared" / "data" / "p4g"
+    if not folder.is_dir():
+        pytest.skip(f"no corpus of Persuasion for Good at {folder}; set SIMENVS_P4G_DATA to have it")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def corpus(p4g: Path):
+    """The loaded corpus."""
+    from simenvs.envs.persuasion.corpus import load_corpus
+
+    return load_corpus(p4g)
