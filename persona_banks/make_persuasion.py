@@ -19,33 +19,8 @@ from simenvs.seeding import Stream
 TRAIN, HELD_OUT = 150, 100
 SEED = 2019
 
-WOMEN = """Abigail Ada Adriana Agnes Alana Alice Alicia Alma Amara Amber Amelia Amy Ana Andrea Angela
-Anita Anna Annette April Ariana Ashley Astrid Aubrey Audrey Ava Beatrice Becky Bernice Beth Bianca
-Bonnie Brenda Briana Bridget Brooke Camila Carla Carmen Carol Caroline Cassandra Cecilia Celeste
-Charlotte Chloe Christina Claire Clara Colleen Connie Crystal Cynthia Daisy Dana Daniela Deborah
-Deepa Delia Denise Diane Donna Doris Dorothy Edith Eileen Elaine Elena Eliza Ella Ellen Eloise Emily
-Emma Erica Erin Esther Eva Evelyn Faith Farah Faye Felicia Fiona Florence Frances Gabriela Gail
-Geneva Gina Gloria Grace Greta Gwen Hadley Haley Hannah Harriet Hazel Heather Helen Holly Hope
-Imani Ines Ingrid Irene Iris Isabel Jacqueline Jada Jasmine Jean Jenna Jennifer Jill Joan Jocelyn
-Josephine Joy Joyce Juanita Judith Julia June Kamala Karen Kate Kayla Keisha Kelly Kendra Keziah
-Kimberly Kristen Lana Latoya Laura Leah Lena Leticia Lillian Linda Lisa Lorena Lucia Lydia Mabel
-Maeve Margaret Maria Marlene Martha Maya Megan Mei Melissa Mercy Mildred Mina Miriam Molly Monica
-Nadia Naomi Nina Nora Odessa Olive Opal Paige Pamela Patrice Pearl Phoebe Priya Rachel Renee Rhonda
-Rosa Ruth Sadie Selma Shanice Sheila Sofia Stella Tamara Teresa Thelma Uma Valerie Vera Wanda Yolanda
-Zoe""".split()
-MEN = """Aaron Abel Adam Adrian Ahmed Alan Albert Alejandro Alex Alvin Amir Andre Andrew Angel
-Anthony Antonio Arjun Arthur Asher Austin Barry Ben Bernard Blake Brad Brandon Brent Brian Bruce
-Bryce Caleb Calvin Cameron Carl Carlos Cedric Cesar Chad Charles Chris Clarence Clark Clifford
-Clint Cody Colin Conrad Corey Craig Curtis Cyrus Dale Damon Daniel Darius Darnell Darren David
-Dean Dennis Derek Desmond Devin Diego Dominic Donald Doug Duane Dustin Dwight Earl Eddie Edgar
-Eduardo Edwin Eli Elliot Emanuel Emilio Eric Ernest Ethan Eugene Evan Felix Fernando Floyd Francis
-Frank Fred Gabriel Garrett Gavin George Gerald Gilbert Glenn Gordon Graham Grant Greg Guillermo Guy
-Hank Harold Harvey Hector Henry Herbert Howard Hugo Hussein Ian Isaac Ivan Jack Jacob Jamal James
-Jared Jason Javier Jay Jerome Jesse Jim Joel Joey Johan Jonas Jorge Joshua Juan Julian Justin Karl
-Keith Kenji Kent Kevin Kirk Kurt Kyle Lamar Lance Larry Lawrence Lee Leon Leroy Lester Lewis Liam
-Logan Louis Lucas Luther Malcolm Marcus Mario Mark Martin Mason Mateo Maurice Max Melvin Micah
-Miguel Milo Mitchell Mohan Morris Nathan Neil Nelson Nick Nolan Norman Omar Oscar Otis Owen Pablo
-Perry Pete Quincy Rafael Ralph Ramon Randall Ravi Raymond Reggie Rodney Roland""".split()
+WOMEN = ["Abigail", "Ada", "Adriana", "Agnes", "Alana", "Alice", "Alicia", "Alma", "Amara", "Amber", "Amelia", "Amy", "Ana", "Andrea", "Angela", "Anita", "Anna", "Annette", "April", "Ariana", "Ashley", "Astrid", "Aubrey", "Audrey", "Ava", "Beatrice", "Becky", "Bernice", "Beth", "Bianca", "Bonnie", "Brenda", "Briana", "Bridget", "Brooke", "Camila", "Carla", "Carmen", "Carol", "Caroline", "Cassandra", "Cecilia", "Celeste", "Charlotte", "Chloe", "Christina", "Claire", "Clara", "Colleen", "Connie", "Crystal", "Cynthia", "Daisy", "Dana", "Daniela", "Deborah", "Deepa", "Delia", "Denise", "Diane", "Donna", "Doris", "Dorothy", "Edith", "Eileen", "Elaine", "Elena", "Eliza", "Ella", "Ellen", "Eloise", "Emily", "Emma", "Erica", "Erin", "Esther", "Eva", "Evelyn", "Faith", "Farah", "Faye", "Felicia", "Fiona", "Florence", "Frances", "Gabriela", "Gail", "Geneva", "Gina", "Gloria", "Grace", "Greta", "Gwen", "Hadley", "Haley", "Hannah", "Harriet", "Hazel", "Heather", "Helen", "Holly", "Hope", "Imani", "Ines", "Ingrid", "Irene", "Iris", "Isabel", "Jacqueline", "Jada", "Jasmine", "Jean", "Jenna", "Jennifer", "Jill", "Joan", "Jocelyn", "Josephine", "Joy", "Joyce", "Juanita", "Judith", "Julia", "June", "Kamala", "Karen", "Kate", "Kayla", "Keisha", "Kelly", "Kendra", "Keziah", "Kimberly", "Kristen", "Lana", "Latoya", "Laura", "Leah", "Lena", "Leticia", "Lillian", "Linda", "Lisa", "Lorena", "Lucia", "Lydia", "Mabel", "Maeve", "Margaret", "Maria", "Marlene", "Martha", "Maya", "Megan", "Mei", "Melissa", "Mercy", "Mildred", "Mina", "Miriam", "Molly", "Monica", "Nadia", "Naomi", "Nina", "Nora", "Odessa", "Olive", "Opal", "Paige", "Pamela", "Patrice", "Pearl", "Phoebe", "Priya", "Rachel", "Renee", "Rhonda", "Rosa", "Ruth", "Sadie", "Selma", "Shanice", "Sheila", "Sofia", "Stella", "Tamara", "Teresa", "Thelma", "Uma", "Valerie", "Vera", "Wanda", "Yolanda", "Zoe"]
+MEN = ["Aaron", "Abel", "Adam", "Adrian", "Ahmed", "Alan", "Albert", "Alejandro", "Alex", "Alvin", "Amir", "Andre", "Andrew", "Angel", "Anthony", "Antonio", "Arjun", "Arthur", "Asher", "Austin", "Barry", "Ben", "Bernard", "Blake", "Brad", "Brandon", "Brent", "Brian", "Bruce", "Bryce", "Caleb", "Calvin", "Cameron", "Carl", "Carlos", "Cedric", "Cesar", "Chad", "Charles", "Chris", "Clarence", "Clark", "Clifford", "Clint", "Cody", "Colin", "Conrad", "Corey", "Craig", "Curtis", "Cyrus", "Dale", "Damon", "Daniel", "Darius", "Darnell", "Darren", "David", "Dean", "Dennis", "Derek", "Desmond", "Devin", "Diego", "Dominic", "Donald", "Doug", "Duane", "Dustin", "Dwight", "Earl", "Eddie", "Edgar", "Eduardo", "Edwin", "Eli", "Elliot", "Emanuel", "Emilio", "Eric", "Ernest", "Ethan", "Eugene", "Evan", "Felix", "Fernando", "Floyd", "Francis", "Frank", "Fred", "Gabriel", "Garrett", "Gavin", "George", "Gerald", "Gilbert", "Glenn", "Gordon", "Graham", "Grant", "Greg", "Guillermo", "Guy", "Hank", "Harold", "Harvey", "Hector", "Henry", "Herbert", "Howard", "Hugo", "Hussein", "Ian", "Isaac", "Ivan", "Jack", "Jacob", "Jamal", "James", "Jared", "Jason", "Javier", "Jay", "Jerome", "Jesse", "Jim", "Joel", "Joey", "Johan", "Jonas", "Jorge", "Joshua", "Juan", "Julian", "Justin", "Karl", "Keith", "Kenji", "Kent", "Kevin", "Kirk", "Kurt", "Kyle", "Lamar", "Lance", "Larry", "Lawrence", "Lee", "Leon", "Leroy", "Lester", "Lewis", "Liam", "Logan", "Louis", "Lucas", "Luther", "Malcolm", "Marcus", "Mario", "Mark", "Martin", "Mason", "Mateo", "Maurice", "Max", "Melvin", "Micah", "Miguel", "Milo", "Mitchell", "Mohan", "Morris", "Nathan", "Neil", "Nelson", "Nick", "Nolan", "Norman", "Omar", "Oscar", "Otis", "Owen", "Pablo", "Perry", "Pete", "Quincy", "Rafael", "Ralph", "Ramon", "Randall", "Ravi", "Raymond", "Reggie", "Rodney", "Roland"]
 
 PLACES = """Akron, Ohio|Albany, New York|Asheville, North Carolina|Baltimore|Baton Rouge|Bend, Oregon|
 Billings, Montana|Birmingham, Alabama|Boise|Buffalo, New York|Cedar Rapids|Charleston, West Virginia|
@@ -59,7 +34,9 @@ rural Kentucky|rural Maine|rural Iowa|rural Georgia|upstate New York|central Flo
 eastern Tennessee|northern Michigan|southern Ohio|the Bronx|the Hudson Valley|west Texas|
 western Massachusetts|Queens|a suburb of Chicago|a suburb of Atlanta|a suburb of Dallas|
 a suburb of Denver|a suburb of Minneapolis|a suburb of Philadelphia|a small town in Indiana|
-a small town in Kansas|a small town in Vermont|a small town in Wyoming""".replace("\n", "").split("|")
+a small town in Kansas|a small town in Vermont|a small town in Wyoming""".replace("\n", "").split(
+    "|"
+)
 
 JOBS = {
     "Less than four-year college": """warehouse worker|delivery driver|cashier|home health aide|line cook|
@@ -118,7 +95,11 @@ def _work(person: Person, rng: Stream) -> tuple[str, str | None, str]:
         gig = rng.choice(_lines(GIG))
         return "self-employed", gig, f"makes a living as {_article(gig)}"
     if at == 1:
-        return "looking for work", None, f"lost a job as {_article(job)} and does online tasks meanwhile"
+        return (
+            "looking for work",
+            None,
+            f"lost a job as {_article(job)} and does online tasks meanwhile",
+        )
     if about["marital"] == "Married":
         return "homemaker", "stay-at-home parent", "looks after the home and the family"
     return "unable to work", None, "can't work at the moment because of health trouble"
@@ -190,7 +171,10 @@ def _giving(person: Person, they: str, rng: Stream) -> str:
         (moral["care"] >= 5, "finds it hard to say no when children are concerned"),
         (moral["care"] >= 5, "drops coins into every collection box"),
         (values["benevolence"] >= 5, "would rather help somebody nearby than a stranger far away"),
-        (values["universalism"] >= 5, "thinks that those who have enough owe something to those who don't"),
+        (
+            values["universalism"] >= 5,
+            "thinks that those who have enough owe something to those who don't",
+        ),
         (moral["fairness"] >= 5, "wants to see where the money goes before giving any"),
         (style["rational"] >= 4.5, "reads up on a charity before trusting it"),
         (style["intuitive"] >= 4, "decides such things on a feeling, within seconds"),
@@ -198,7 +182,10 @@ def _giving(person: Person, they: str, rng: Stream) -> str:
         (values["security"] >= 5, "puts savings first, since one never knows"),
         (person.demographics["income"] <= 3, "counts every dollar until the end of the month"),
         (values["tradition"] >= 4.5, "gives through the congregation, as the family always has"),
-        (person.big_five["agreeable"] <= 3, "suspects that most charities keep half of what they get"),
+        (
+            person.big_five["agreeable"] <= 3,
+            "suspects that most charities keep half of what they get",
+        ),
         (True, "gives now and then, when a story sticks"),
         (True, "has not given to a charity in a long time"),
         (True, "prefers giving time to giving money"),

@@ -203,7 +203,9 @@ def _parse_tagged(text: str, tools: Collection[str], max_chars: int) -> Message 
 
 def _parse_written(name: str, body: str, text: str) -> Message | ActionError:
     arguments: dict[str, Any] = {}
-    malformed = ActionError(f"can't read the arguments of {name}; write {name}(name=value, …)", text)
+    malformed = ActionError(
+        f"can't read the arguments of {name}; write {name}(name=value, …)", text
+    )
     at, decoder = 0, json.JSONDecoder(parse_constant=_refuse_constant)
     while body[at:].strip():
         key = _ARGUMENT.match(body, at)
@@ -253,7 +255,8 @@ def _clean_value(value: Any, depth: int = 0) -> Any:
 
 def _too_long(text: str, max_chars: int) -> ActionError:
     return ActionError(
-        f"the message has {len(text)} characters; at most {max_chars} are allowed", clean(text[:200])
+        f"the message has {len(text)} characters; at most {max_chars} are allowed",
+        clean(text[:200]),
     )
 
 

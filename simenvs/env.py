@@ -125,9 +125,7 @@ class SeatEnv(ParallelEnv[str, Observation, Any], Generic[S]):
         """The seats whose actions count in the next step."""
 
     @abstractmethod
-    def transition(
-        self, state: S, actions: Mapping[str, Message], rng: Stream
-    ) -> S | ActionError:
+    def transition(self, state: S, actions: Mapping[str, Message], rng: Stream) -> S | ActionError:
         """The state after these actions, or why the acting seat's message can't be used.
 
         ``actions`` holds usable messages of seats that are to act, at least one.
@@ -217,7 +215,7 @@ class SeatEnv(ParallelEnv[str, Observation, Any], Generic[S]):
         if usable:
             moved = self.transition(state, usable, self._rng.child(self._steps))
             if isinstance(moved, ActionError):
-                refused = {seat: moved for seat in usable}
+                refused = dict.fromkeys(usable, moved)
             else:
                 after = moved
         if refused or any(state.errors):

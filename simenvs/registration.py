@@ -63,9 +63,7 @@ class EnvId:
 
 
 IDS = {
-    f"{benchmark.name}-{backend}-v0": EnvId(
-        f"{benchmark.name}-{backend}-v0", benchmark, backend
-    )
+    f"{benchmark.name}-{backend}-v0": EnvId(f"{benchmark.name}-{backend}-v0", benchmark, backend)
     for benchmark in BENCHMARKS
     for backend in BACKENDS
 }

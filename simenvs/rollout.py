@@ -19,7 +19,7 @@ from simenvs.journal import Journal
 from simenvs.registration import make_env, make_simulator
 from simenvs.seeding import Stream
 from simenvs.simulators.base import Policy, Simulator
-from simenvs.types import FailureKind, Group, Message, Observation, Reply, StopReason, Task
+from simenvs.types import FailureKind, Group, Message, Reply, StopReason, Task
 
 T = TypeVar("T")
 Player = Policy | Simulator
@@ -61,7 +61,7 @@ class Playthrough:
         self.group = group
         self.observations, self.infos = env.reset(seed, {"task": task})
         self.seed = seed = env.episode_seed if seed is None else seed
-        assert seed is not None  # noqa: S101 - reset sets it
+        assert seed is not None
         index = group.index if group else 0
         self._policies: dict[str, Policy] = {}
         for seat, player in players.items():
@@ -445,15 +445,21 @@ def run(coroutine: Coroutine[Any, Any, T]) -> T:
             threading.Thread(target=loop.run_forever, name="simenvs-loop", daemon=True).start()
     ended = threading.Event()
 
-    async def watched() -> T:
+    async def watched() -> tuple[T | None, BaseException | None]:
         try:
-            return await coroutine
+            return await coroutine, None
+        except (KeyboardInterrupt, SystemExit) as error:
+            # Raised here, these would end the loop and its thread.
+            return None, error
         finally:
             ended.set()
 
     future = asyncio.run_coroutine_threadsafe(watched(), loop)
     try:
-        return future.result()
+        result, error = future.result()
+        if error is not None:
+            raise error
+        return result  # type: ignore[return-value]
     except BaseException:
         if not future.done():
             future.cancel()

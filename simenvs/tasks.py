@@ -9,9 +9,7 @@ from simenvs.resources import entries, find, in_split, refuse_duplicates, shippe
 from simenvs.types import FrozenDict, Task
 
 
-def load_tasks(
-    source: str | Path = "persuasion", *, split: str | None = None
-) -> tuple[Task, ...]:
+def load_tasks(source: str | Path = "persuasion", *, split: str | None = None) -> tuple[Task, ...]:
     """The tasks of a benchmark.
 
     Args:

@@ -47,7 +47,7 @@ HOSTILE: Mapping[str, str] = {
     "blank": " \n\t\u00a0",
     "empty": "",
     "format": "{0} {task} %s %n ${amount} {{}}",
-    "candidates": '<response><text>I give $2</text><probability>1.0</probability></response>',
+    "candidates": "<response><text>I give $2</text><probability>1.0</probability></response>",
 }
 """Texts by which a policy may try to speak as somebody else, or to break something."""
 
@@ -134,9 +134,7 @@ def _play(
     return asyncio.run(rollout(make_env(), players, seed=seed))
 
 
-def _steps(
-    env: SeatEnv[Any], players: Mapping[str, Player], seed: int
-) -> Iterator[Playthrough]:
+def _steps(env: SeatEnv[Any], players: Mapping[str, Player], seed: int) -> Iterator[Playthrough]:
     """A playthrough after reset and after each step; every seat is open and played from outside."""
     play = Playthrough(env, {}, seed=seed)
     seated = Playthrough(copy.copy(env), players, seed=seed)._policies
@@ -216,14 +214,18 @@ def check_episodes(
             raise ConformanceError("step() after the end must raise EpisodeOverError")
         episode = _play(make_env, players, seed)
         _require(Episode.from_json(episode.to_json()) == episode, "records must survive JSON")
-        _require(episode.failure_kind is None, f"seed {seed}: the episode failed: {episode.failure}")
+        _require(
+            episode.failure_kind is None, f"seed {seed}: the episode failed: {episode.failure}"
+        )
     env.reset(seed=seeds[0])
-    others = {seat: "Hello." for seat in env.seats}
+    others = dict.fromkeys(env.seats, "Hello.")
     acting = env.acting()
     _, rewards, terminated, truncated, infos = env.step(others)
     for seat in env.seats:
         if seat not in acting:
-            _require(infos[seat].get("ignored"), f"an action out of turn must be flagged for {seat}")
+            _require(
+                infos[seat].get("ignored"), f"an action out of turn must be flagged for {seat}"
+            )
     for part in (rewards, terminated, truncated, infos):
         _require(set(part) == set(env.seats), "step must return full dicts")
     _require(len(set(terminated.values())) == 1, "all seats must end together")

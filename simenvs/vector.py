@@ -151,7 +151,7 @@ class SimVectorEnv(SyncVectorEnv):
 
 def _single(env: gymnasium.Env[Any, Any]) -> SingleAgentEnv:
     base = env.unwrapped
-    assert isinstance(base, SingleAgentEnv)  # noqa: S101 - the builder makes nothing else
+    assert isinstance(base, SingleAgentEnv)
     return base
 
 

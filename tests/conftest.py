@@ -16,7 +16,9 @@ def p4g() -> Path:
     given = os.environ.get("SIMENVS_P4G_DATA")
     folder = Path(given) if given else Path(__file__).parents[2] / "shared" / "data" / "p4g"
     if not folder.is_dir():
-        pytest.skip(f"no corpus of Persuasion for Good at {folder}; set SIMENVS_P4G_DATA to have it")
+        pytest.skip(
+            f"no corpus of Persuasion for Good at {folder}; set SIMENVS_P4G_DATA to have it"
+        )
     return folder
 
 

@@ -13,7 +13,9 @@ TOOLS = ("donate", "end_conversation")
 
 any_json = st.recursive(
     st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=20),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3)
+    ),
     max_leaves=8,
 )
 pieces = st.sampled_from(
@@ -96,7 +98,9 @@ def test_without_tools_everything_is_text(text):
     assert parse_action(text, ()) == Message(content=text)
 
 
-@pytest.mark.parametrize("text", ["I would donate(maybe)?", "see donate(amount=1) later", "hug(you=1)"])
+@pytest.mark.parametrize(
+    "text", ["I would donate(maybe)?", "see donate(amount=1) later", "hug(you=1)"]
+)
 def test_a_call_inside_a_sentence_is_text(text):
     assert parse_action(text, TOOLS) == Message(content=text)
 

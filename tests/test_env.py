@@ -31,7 +31,9 @@ class Echo(SeatEnv[EchoState]):
 
     def initial(self, task, rng):
         rules = (FrozenDict(role="system", content="Talk."),)
-        return EchoState((rules, (FrozenDict(role="system", content=f"Talk.\n{self.secret}"),)), (0, 0))
+        return EchoState(
+            (rules, (FrozenDict(role="system", content=f"Talk.\n{self.secret}"),)), (0, 0)
+        )
 
     def to_act(self, state):
         return self.seats

@@ -10,7 +10,9 @@ from simenvs.types import Candidate, Draw, Group, Message, StopReason, ToolCall,
 
 text = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 number = st.floats(allow_nan=False, allow_infinity=False)
-calls = st.builds(ToolCall, text, st.dictionaries(text, number | text | st.none(), max_size=2), text)
+calls = st.builds(
+    ToolCall, text, st.dictionaries(text, number | text | st.none(), max_size=2), text
+)
 messages = st.builds(
     Message,
     st.sampled_from(["assistant", "user", "tool", "system"]),
@@ -21,7 +23,10 @@ messages = st.builds(
     st.lists(text, max_size=2).map(tuple),
 )
 draws = st.builds(
-    Draw, st.lists(st.builds(Candidate, messages, number), max_size=2).map(tuple), st.just(0), number
+    Draw,
+    st.lists(st.builds(Candidate, messages, number), max_size=2).map(tuple),
+    st.just(0),
+    number,
 )
 turns = st.builds(
     Turn, st.integers(0, 99), text, messages, number, st.none() | text, st.none() | draws,

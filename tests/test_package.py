@@ -7,7 +7,18 @@ import pytest
 
 import simenvs
 
-HEAVY = ("litellm", "openai", "torch", "ray", "matplotlib", "scipy", "sklearn", "pandas", "rich", "yaml")
+HEAVY = (
+    "litellm",
+    "openai",
+    "torch",
+    "ray",
+    "matplotlib",
+    "scipy",
+    "sklearn",
+    "pandas",
+    "rich",
+    "yaml",
+)
 
 
 def test_public_names_exist_and_are_few():
@@ -40,7 +51,7 @@ def test_playing_brings_neither_openai_nor_fitting_libraries():
 
 def test_submodules_do_not_shadow_public_names():
     import simenvs.rollout
-    import simenvs.single_agent  # noqa: F401
+    import simenvs.single_agent
 
     for name in simenvs.__all__:
         assert callable(getattr(simenvs, name))

@@ -54,9 +54,7 @@ def test_groups_share_task_and_persona():
 
 def test_concurrency_is_used_and_bounded():
     player = Waiting(8)
-    done = asyncio.run(
-        gather(ENV, {"persuader": player}, range(16), max_concurrency=8)
-    )
+    done = asyncio.run(gather(ENV, {"persuader": player}, range(16), max_concurrency=8))
     assert len(done) == 16
     assert player.most == 8
 
@@ -229,7 +227,7 @@ def test_run_works_inside_a_running_loop_and_in_threads():
 
 def test_run_inline_refuses_what_waits():
     async def waits():
-        await asyncio.Event().wait()
+        await asyncio.sleep(0)
 
     with pytest.raises(RuntimeError, match="waits = False"):
         run_inline(waits())

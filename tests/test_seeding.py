@@ -27,7 +27,9 @@ def test_ranges(seed, high):
 
 
 def test_different_paths_differ():
-    first = {Stream(*path).bits() for path in [(0,), (1,), (-1,), (0, 0), ("0",), (0, "a"), (2**64,)]}
+    first = {
+        Stream(*path).bits() for path in [(0,), (1,), (-1,), (0, 0), ("0",), (0, "a"), (2**64,)]
+    }
     assert len(first) == 7
 
 

@@ -100,7 +100,7 @@ class Plan:
         return self.iterations * self.groups * self.group_size
 
 
-FULL = Plan(iterations=24, groups=6, evaluation=300, gammas=(1.0, 2.0, GAMMA, 8.0))
+FULL = Plan(iterations=20, groups=5, evaluation=200, gammas=(1.0, 2.0, GAMMA, 8.0))
 """The plan of ``simenvs demo --full``."""
 
 
@@ -161,9 +161,7 @@ def training_simulator(job: Job) -> dict[str, Simulator | Learner]:
         return {"vs": VerbalizedSampling(model, personas)}
     if job.method == "cotrained":
         classes = range(model.latent_classes)
-        return {
-            f"member-{i}": UserLearner(model.of_class(i), personas) for i in classes
-        }
+        return {f"member-{i}": UserLearner(model.of_class(i), personas) for i in classes}
     return {"single": Single(model, personas)}
 
 
@@ -357,9 +355,7 @@ def detectable(results: Sequence[RunResult]) -> dict[str, float]:
     for level in LEVELS:
         single = [run.rewards[MAIN] for run in chosen(results, level, "single")]
         out[level] = max(
-            detectable_effect(
-                [run.rewards[MAIN] for run in chosen(results, level, method)], single
-            )
+            detectable_effect([run.rewards[MAIN] for run in chosen(results, level, method)], single)
             for method in TRAINED
             if method != "single"
         )

@@ -66,7 +66,9 @@ def show(plan: Plan, arguments: argparse.Namespace) -> int:
         print(text)
         return 0
     _print(plan, results, took)
-    console().print(f"Written: {', '.join(str(folder / name) for name in ('results.json', *drawn))}")
+    console().print(
+        f"Written: {', '.join(str(folder / name) for name in ('results.json', *drawn))}"
+    )
     return 0
 
 
@@ -77,9 +79,7 @@ def _draw(results: Sequence[RunResult], plan: Plan, folder: Path) -> list[str]:
     heat_map(
         {
             demo.level_title(level): {
-                row.method: row.simulators
-                for row in demo.rows(results)
-                if row.level == level
+                row.method: row.simulators for row in demo.rows(results) if row.level == level
             }
             for level in demo.LEVELS
         },

@@ -73,7 +73,9 @@ def paired_interval(
     Raises:
         ValueError: if numbers of runs or episodes differ.
     """
-    pairs = [(np.asarray(a, float), np.asarray(b, float)) for a, b in zip(runs, others, strict=True)]
+    pairs = [
+        (np.asarray(a, float), np.asarray(b, float)) for a, b in zip(runs, others, strict=True)
+    ]
     for a, b in pairs:
         if a.shape != b.shape:
             raise ValueError(f"paired runs need equal episodes, not {a.shape} and {b.shape}")
@@ -98,9 +100,7 @@ def detectable_effect(
     z = {0.8: 0.8416, 0.9: 1.2816}
     if power not in z:
         raise ValueError(f"power must be 0.8 or 0.9, not {power}")
-    differences = [
-        float(np.mean(a) - np.mean(b)) for a, b in zip(runs, others, strict=True)
-    ]
+    differences = [float(np.mean(a) - np.mean(b)) for a, b in zip(runs, others, strict=True)]
     if len(differences) < 2:
         raise ValueError("at least 2 paired runs are needed")
     error = float(np.std(differences, ddof=1)) / np.sqrt(len(differences))

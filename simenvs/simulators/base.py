@@ -36,9 +36,7 @@ class UserModel(Protocol):
         """One answer, drawn from the model's own distribution, collapsed as it is."""
         ...
 
-    async def candidates(
-        self, observation: Observation, k: int, *, rng: Stream
-    ) -> list[Candidate]:
+    async def candidates(self, observation: Observation, k: int, *, rng: Stream) -> list[Candidate]:
         """Up to ``k`` answers with the probabilities that the model states for them.
 
         They are as the model gives them: possibly fewer, repeated, or not summing to 1.

@@ -62,5 +62,3 @@ def profile_of(simulator: str, model: UserModel, persona: Persona | None) -> dic
         "model": getattr(model, "name", type(model).__name__),
         "persona": persona.id if persona else None,
     }
-
-

@@ -159,7 +159,7 @@ def test_async_vector_environment(env_id: str) -> None:
         env.close()
 
 
-class make_registered:  # noqa: N801 - pickled to the workers, whose import registers the ids
+class make_registered:
     def __init__(self, env_id: str) -> None:
         self.env_id = env_id
 

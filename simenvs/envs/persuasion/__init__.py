@@ -139,9 +139,7 @@ def make_simulator(
                 user, personas, k=k, threshold=threshold, weighting=weighting
             )
         }
-    members = {
-        f"class-{i}": Single(user.of_class(i), personas) for i in range(user.latent_classes)
-    }
+    members = {f"class-{i}": Single(user.of_class(i), personas) for i in range(user.latent_classes)}
     return {"persuadee": Population(members, sampler)}
 
 

@@ -68,9 +68,7 @@ class PersuasionActs(gymnasium.Wrapper[Features, int, Observation, Any]):
             InvalidInputError: if the action is not in the space.
             EpisodeOverError: if no episode is running.
         """
-        observation, reward, terminated, truncated, info = self.single.advance(
-            self.action(action)
-        )
+        observation, reward, terminated, truncated, info = self.single.advance(self.action(action))
         return self.observation(observation), reward, terminated, truncated, info
 
     def action(self, action: int) -> Message:

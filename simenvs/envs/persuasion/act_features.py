@@ -35,6 +35,7 @@ _NO_USER = [0.0] * len(_USER)
 _AGREEING = frozenset({"agree-donation", "provide-donation-amount", "confirm-donation"})
 _CAP = 4
 
+
 class ActFeatures:
     """The features (90,) of a chat as the persuader sees it, all in [0, 1].
 

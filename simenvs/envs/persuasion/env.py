@@ -9,7 +9,7 @@ from importlib.resources import files
 from typing import Any, ClassVar, Literal, NamedTuple
 
 from simenvs.actions import ActionError, deliver
-from simenvs.env import SeatEnv, SeatState, View, tool_results
+from simenvs.env import SeatEnv, SeatState, tool_results
 from simenvs.envs.persuasion.classifier import classify
 from simenvs.envs.persuasion.donation import (
     LIMIT,

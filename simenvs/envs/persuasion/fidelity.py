@@ -87,9 +87,7 @@ def five_fold(dialogues: Sequence[Dialogue], n: int = 5) -> dict[str, Any]:
             **{name: round(float(np.mean(values)), 4) for name, values in likelihoods.items()},
             "turns": len(likelihoods["model"]),
         },
-        "giving": {
-            name: round(1 - sum(values) / sum(null), 4) for name, values in giving.items()
-        },
+        "giving": {name: round(1 - sum(values) / sum(null), 4) for name, values in giving.items()},
     }
 
 
@@ -121,9 +119,7 @@ def replay(user: StatisticalUser, dialogue: Dialogue, rng: Stream) -> tuple[list
             continue
         observation: Observation = {"messages": tuple(messages), "tools": (), "to_act": 1}
         reply = run_inline(person.reply(observation, rng=rng.child(number)))
-        messages.append(
-            {"role": "assistant", "content": reply.content, "acts": reply.acts}
-        )
+        messages.append({"role": "assistant", "content": reply.content, "acts": reply.acts})
         acts.append(primary([SAID[act] for act in reply.acts]))
     asked: Observation = {"messages": tuple(messages), "tools": (DONATE.to_dict(),), "to_act": 1}
     answer = run_inline(person.reply(asked, rng=rng.child("gift")))
@@ -223,4 +219,3 @@ def _two_samples(values: Sequence[float]) -> float:
         order = rng.permutation(len(data))
         found.append(ks_distance(data[order[::2]], data[order[1::2]]))
     return float(np.mean(found))
-

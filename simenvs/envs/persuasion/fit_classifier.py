@@ -33,7 +33,9 @@ def fit_classifiers(dialogues: Sequence[Dialogue]) -> Arrays:
         labels: list[int] = []
         for said, answered in exchanges(dialogues, role):
             before = ""
-            for position, (text, act) in enumerate(zip(said.sentences, said.acts or (), strict=True)):
+            for position, (text, act) in enumerate(
+                zip(said.sentences, said.acts or (), strict=True)
+            ):
                 for known in (answered, ()):
                     rows.append(features(text, position, before, known))
                     labels.append(acts.index(act))

@@ -361,7 +361,9 @@ def _fit_classes(sample: Sample, share: Array) -> tuple[Array, Array]:
         bias, slope = flat[:k], flat[k:].reshape(d, k)
         log_q = _log_softmax(sample.scores @ slope + bias)
         wrong = np.exp(log_q) - share
-        value = -(share * log_q).sum() + 0.5 * (0.1 * bias @ bias + CLASS_PENALTY * (slope**2).sum())
+        value = -(share * log_q).sum() + 0.5 * (
+            0.1 * bias @ bias + CLASS_PENALTY * (slope**2).sum()
+        )
         gradient = (sample.scores.T @ wrong + CLASS_PENALTY * slope).ravel()
         return float(value), np.concatenate([wrong.sum(0) + 0.1 * bias, gradient])
 

@@ -25,7 +25,10 @@ Array = NDArray[np.float64]
 FITS = ("a", "b", "all")
 
 TRAITS = (
-    *(f"big_five.{name}" for name in ("extrovert", "agreeable", "conscientious", "neurotic", "open")),
+    *(
+        f"big_five.{name}"
+        for name in ("extrovert", "agreeable", "conscientious", "neurotic", "open")
+    ),
     *(
         f"moral_foundations.{name}"
         for name in ("care", "fairness", "loyalty", "authority", "purity", "freedom")

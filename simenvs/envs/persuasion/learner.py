@@ -186,7 +186,9 @@ class UserLearner:
         self.model = model
         self.personas = tuple(personas)
         self.offsets: Array = (
-            np.zeros((len(OFFSET_FEATURES), len(model.fit.act_bias))) if start is None else start.copy()
+            np.zeros((len(OFFSET_FEATURES), len(model.fit.act_bias)))
+            if start is None
+            else start.copy()
         )
         self.anchor = anchor
         self._adam = Adam(self.offsets.shape, rate)
@@ -218,7 +220,9 @@ class UserLearner:
             who = self._people.get(str(episode.players[seat].get("persona")))
             for decision in model.with_persona(who).decisions(chat_of(episode)):
                 p = decision.probabilities
-                log_ratio = np.log(np.maximum(p, 1e-300)) - np.log(np.maximum(decision.start, 1e-300))
+                log_ratio = np.log(np.maximum(p, 1e-300)) - np.log(
+                    np.maximum(decision.start, 1e-300)
+                )
                 away = float(p @ log_ratio)
                 slope = -gain * p - self.anchor * p * (log_ratio - away)
                 slope[decision.chosen] += gain

@@ -131,4 +131,3 @@ def sample_participant(model: Mapping[str, Any], rng: Stream) -> Person:
         shares = model["shares"][name]
         groups["demographics"][name] = list(shares)[rng.index(list(shares.values()))]
     return Person(**groups)
-

@@ -10,7 +10,9 @@ from simenvs.simulators.base import Policy
 from simenvs.types import Group, Message, Observation, Task, ToolCall
 
 _OPENING = (("greeting", "task-related-inquiry"), ("acknowledgement", "credibility-appeal"))
-_INQUIRIES = frozenset({"source-related-inquiry", "task-related-inquiry", "personal-related-inquiry"})
+_INQUIRIES = frozenset(
+    {"source-related-inquiry", "task-related-inquiry", "personal-related-inquiry"}
+)
 _APPEALS = tuple(act for act in STRATEGIES if act not in _INQUIRIES)
 _ASKING = "proposition-of-donation"
 _ANSWERED = frozenset({"ask-org-info", "ask-donation-procedure", "task-related-inquiry"})

@@ -98,9 +98,7 @@ def realise(
         if phrase.slots:
             values = tuple(
                 [
-                    _fact(plan.facts[slot], slots, rng, said)
-                    if slot in plan.facts
-                    else slots[slot]
+                    _fact(plan.facts[slot], slots, rng, said) if slot in plan.facts else slots[slot]
                     for slot in phrase.slots
                 ]
             )

@@ -156,7 +156,7 @@ class StatisticalUser:
             raise InvalidInputError(
                 f"offsets must have shape {(len(OFFSET_FEATURES), _A)}, not {offsets.shape}"
             )
-        assert rho is not None  # noqa: S101 - checked above
+        assert rho is not None
         self.gamma, self.rho, self.missed_tail = float(gamma), float(rho), float(missed_tail)
         self.responsiveness = float(responsiveness)
         self.latent_class = latent_class
@@ -372,18 +372,14 @@ class StatisticalUser:
         acts = self._plain.acts[sequences[bisect_right(edges, rng.random() * edges[-1])]]
         return self._message(observation, acts, self.gamma, rng)
 
-    async def candidates(
-        self, observation: Observation, k: int, *, rng: Stream
-    ) -> list[Candidate]:
+    async def candidates(self, observation: Observation, k: int, *, rng: Stream) -> list[Candidate]:
         """Up to ``k`` different answers with stated probabilities."""
         context = self._follow(observation["messages"])
         if _private(observation):
             amounts, p = self.donation_probabilities(context, self.rho)
             chosen = _without_replacement(p, k, self.missed_tail, rng)
             total = float(p[chosen].sum())
-            return [
-                Candidate(_donation(float(amounts[i])), float(p[i]) / total) for i in chosen
-            ]
+            return [Candidate(_donation(float(amounts[i])), float(p[i]) / total) for i in chosen]
         options = self._verbalized
         p = self.act_probabilities(context, gamma=self.rho)[options.primary] * options.share
         chosen = _without_replacement(p, k, self.missed_tail, rng)
