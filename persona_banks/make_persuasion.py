@@ -19,8 +19,33 @@ from simenvs.seeding import Stream
 TRAIN, HELD_OUT = 150, 100
 SEED = 2019
 
-WOMEN = ["Abigail", "Ada", "Adriana", "Agnes", "Alana", "Alice", "Alicia", "Alma", "Amara", "Amber", "Amelia", "Amy", "Ana", "Andrea", "Angela", "Anita", "Anna", "Annette", "April", "Ariana", "Ashley", "Astrid", "Aubrey", "Audrey", "Ava", "Beatrice", "Becky", "Bernice", "Beth", "Bianca", "Bonnie", "Brenda", "Briana", "Bridget", "Brooke", "Camila", "Carla", "Carmen", "Carol", "Caroline", "Cassandra", "Cecilia", "Celeste", "Charlotte", "Chloe", "Christina", "Claire", "Clara", "Colleen", "Connie", "Crystal", "Cynthia", "Daisy", "Dana", "Daniela", "Deborah", "Deepa", "Delia", "Denise", "Diane", "Donna", "Doris", "Dorothy", "Edith", "Eileen", "Elaine", "Elena", "Eliza", "Ella", "Ellen", "Eloise", "Emily", "Emma", "Erica", "Erin", "Esther", "Eva", "Evelyn", "Faith", "Farah", "Faye", "Felicia", "Fiona", "Florence", "Frances", "Gabriela", "Gail", "Geneva", "Gina", "Gloria", "Grace", "Greta", "Gwen", "Hadley", "Haley", "Hannah", "Harriet", "Hazel", "Heather", "Helen", "Holly", "Hope", "Imani", "Ines", "Ingrid", "Irene", "Iris", "Isabel", "Jacqueline", "Jada", "Jasmine", "Jean", "Jenna", "Jennifer", "Jill", "Joan", "Jocelyn", "Josephine", "Joy", "Joyce", "Juanita", "Judith", "Julia", "June", "Kamala", "Karen", "Kate", "Kayla", "Keisha", "Kelly", "Kendra", "Keziah", "Kimberly", "Kristen", "Lana", "Latoya", "Laura", "Leah", "Lena", "Leticia", "Lillian", "Linda", "Lisa", "Lorena", "Lucia", "Lydia", "Mabel", "Maeve", "Margaret", "Maria", "Marlene", "Martha", "Maya", "Megan", "Mei", "Melissa", "Mercy", "Mildred", "Mina", "Miriam", "Molly", "Monica", "Nadia", "Naomi", "Nina", "Nora", "Odessa", "Olive", "Opal", "Paige", "Pamela", "Patrice", "Pearl", "Phoebe", "Priya", "Rachel", "Renee", "Rhonda", "Rosa", "Ruth", "Sadie", "Selma", "Shanice", "Sheila", "Sofia", "Stella", "Tamara", "Teresa", "Thelma", "Uma", "Valerie", "Vera", "Wanda", "Yolanda", "Zoe"]
-MEN = ["Aaron", "Abel", "Adam", "Adrian", "Ahmed", "Alan", "Albert", "Alejandro", "Alex", "Alvin", "Amir", "Andre", "Andrew", "Angel", "Anthony", "Antonio", "Arjun", "Arthur", "Asher", "Austin", "Barry", "Ben", "Bernard", "Blake", "Brad", "Brandon", "Brent", "Brian", "Bruce", "Bryce", "Caleb", "Calvin", "Cameron", "Carl", "Carlos", "Cedric", "Cesar", "Chad", "Charles", "Chris", "Clarence", "Clark", "Clifford", "Clint", "Cody", "Colin", "Conrad", "Corey", "Craig", "Curtis", "Cyrus", "Dale", "Damon", "Daniel", "Darius", "Darnell", "Darren", "David", "Dean", "Dennis", "Derek", "Desmond", "Devin", "Diego", "Dominic", "Donald", "Doug", "Duane", "Dustin", "Dwight", "Earl", "Eddie", "Edgar", "Eduardo", "Edwin", "Eli", "Elliot", "Emanuel", "Emilio", "Eric", "Ernest", "Ethan", "Eugene", "Evan", "Felix", "Fernando", "Floyd", "Francis", "Frank", "Fred", "Gabriel", "Garrett", "Gavin", "George", "Gerald", "Gilbert", "Glenn", "Gordon", "Graham", "Grant", "Greg", "Guillermo", "Guy", "Hank", "Harold", "Harvey", "Hector", "Henry", "Herbert", "Howard", "Hugo", "Hussein", "Ian", "Isaac", "Ivan", "Jack", "Jacob", "Jamal", "James", "Jared", "Jason", "Javier", "Jay", "Jerome", "Jesse", "Jim", "Joel", "Joey", "Johan", "Jonas", "Jorge", "Joshua", "Juan", "Julian", "Justin", "Karl", "Keith", "Kenji", "Kent", "Kevin", "Kirk", "Kurt", "Kyle", "Lamar", "Lance", "Larry", "Lawrence", "Lee", "Leon", "Leroy", "Lester", "Lewis", "Liam", "Logan", "Louis", "Lucas", "Luther", "Malcolm", "Marcus", "Mario", "Mark", "Martin", "Mason", "Mateo", "Maurice", "Max", "Melvin", "Micah", "Miguel", "Milo", "Mitchell", "Mohan", "Morris", "Nathan", "Neil", "Nelson", "Nick", "Nolan", "Norman", "Omar", "Oscar", "Otis", "Owen", "Pablo", "Perry", "Pete", "Quincy", "Rafael", "Ralph", "Ramon", "Randall", "Ravi", "Raymond", "Reggie", "Rodney", "Roland"]
+WOMEN = """Abigail Ada Adriana Agnes Alana Alice Alicia Alma Amara Amber Amelia Amy Ana Andrea Angela
+Anita Anna Annette April Ariana Ashley Astrid Aubrey Audrey Ava Beatrice Becky Bernice Beth Bianca
+Bonnie Brenda Briana Bridget Brooke Camila Carla Carmen Carol Caroline Cassandra Cecilia Celeste
+Charlotte Chloe Christina Claire Clara Colleen Connie Crystal Cynthia Daisy Dana Daniela Deborah
+Deepa Delia Denise Diane Donna Doris Dorothy Edith Eileen Elaine Elena Eliza Ella Ellen Eloise Emily
+Emma Erica Erin Esther Eva Evelyn Faith Farah Faye Felicia Fiona Florence Frances Gabriela Gail
+Geneva Gina Gloria Grace Greta Gwen Hadley Haley Hannah Harriet Hazel Heather Helen Holly Hope
+Imani Ines Ingrid Irene Iris Isabel Jacqueline Jada Jasmine Jean Jenna Jennifer Jill Joan Jocelyn
+Josephine Joy Joyce Juanita Judith Julia June Kamala Karen Kate Kayla Keisha Kelly Kendra Keziah
+Kimberly Kristen Lana Latoya Laura Leah Lena Leticia Lillian Linda Lisa Lorena Lucia Lydia Mabel
+Maeve Margaret Maria Marlene Martha Maya Megan Mei Melissa Mercy Mildred Mina Miriam Molly Monica
+Nadia Naomi Nina Nora Odessa Olive Opal Paige Pamela Patrice Pearl Phoebe Priya Rachel Renee Rhonda
+Rosa Ruth Sadie Selma Shanice Sheila Sofia Stella Tamara Teresa Thelma Uma Valerie Vera Wanda Yolanda
+Zoe""".split()
+MEN = """Aaron Abel Adam Adrian Ahmed Alan Albert Alejandro Alex Alvin Amir Andre Andrew Angel
+Anthony Antonio Arjun Arthur Asher Austin Barry Ben Bernard Blake Brad Brandon Brent Brian Bruce
+Bryce Caleb Calvin Cameron Carl Carlos Cedric Cesar Chad Charles Chris Clarence Clark Clifford
+Clint Cody Colin Conrad Corey Craig Curtis Cyrus Dale Damon Daniel Darius Darnell Darren David
+Dean Dennis Derek Desmond Devin Diego Dominic Donald Doug Duane Dustin Dwight Earl Eddie Edgar
+Eduardo Edwin Eli Elliot Emanuel Emilio Eric Ernest Ethan Eugene Evan Felix Fernando Floyd Francis
+Frank Fred Gabriel Garrett Gavin George Gerald Gilbert Glenn Gordon Graham Grant Greg Guillermo Guy
+Hank Harold Harvey Hector Henry Herbert Howard Hugo Hussein Ian Isaac Ivan Jack Jacob Jamal James
+Jared Jason Javier Jay Jerome Jesse Jim Joel Joey Johan Jonas Jorge Joshua Juan Julian Justin Karl
+Keith Kenji Kent Kevin Kirk Kurt Kyle Lamar Lance Larry Lawrence Lee Leon Leroy Lester Lewis Liam
+Logan Louis Lucas Luther Malcolm Marcus Mario Mark Martin Mason Mateo Maurice Max Melvin Micah
+Miguel Milo Mitchell Mohan Morris Nathan Neil Nelson Nick Nolan Norman Omar Oscar Otis Owen Pablo
+Perry Pete Quincy Rafael Ralph Ramon Randall Ravi Raymond Reggie Rodney Roland""".split()
 
 PLACES = """Akron, Ohio|Albany, New York|Asheville, North Carolina|Baltimore|Baton Rouge|Bend, Oregon|
 Billings, Montana|Birmingham, Alabama|Boise|Buffalo, New York|Cedar Rapids|Charleston, West Virginia|

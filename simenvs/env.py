@@ -47,7 +47,7 @@ Step = tuple[
 ]
 
 
-class SeatEnv(ParallelEnv[str, Observation, Any], Generic[S]):
+class SeatEnv(ParallelEnv[str, Observation, Any], Generic[S]):  # type: ignore[misc]
     """A PettingZoo parallel environment whose agents are the seats of a conversation.
 
     A subclass writes pure functions of the state only: :meth:`initial`, :meth:`to_act`,

@@ -60,8 +60,9 @@ class Playthrough:
         self.env_id = env_id or env.metadata["name"]
         self.group = group
         self.observations, self.infos = env.reset(seed, {"task": task})
-        self.seed = seed = env.episode_seed if seed is None else seed
-        assert seed is not None
+        seed = env.episode_seed if seed is None else seed
+        assert seed is not None  # reset sets it
+        self.seed: int = seed
         index = group.index if group else 0
         self._policies: dict[str, Policy] = {}
         for seat, player in players.items():

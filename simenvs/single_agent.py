@@ -79,7 +79,7 @@ class SingleAgentEnv(gymnasium.Env[Observation, Any]):
             EpisodeOverError: if no episode is running.
         """
         observation, *rest = self.advance(action)
-        return (_fresh(observation), *rest)  # type: ignore[return-value]
+        return (_fresh(observation), *rest)
 
     def start(
         self, seed: int | None, options: Mapping[str, Any] | None
@@ -102,7 +102,7 @@ class SingleAgentEnv(gymnasium.Env[Observation, Any]):
     # Gymnasium seeds this at every reset, which takes longer than the rest of it: here it is made
     # when somebody asks. Nothing in this package draws from it.
     @property
-    def _np_random(self) -> np.random.Generator:  # type: ignore[override]
+    def _np_random(self) -> np.random.Generator:
         if self._generator is None:
             self._generator, self._np_random_seed = np_random(self._np_random_seed)
         return self._generator

@@ -11,7 +11,10 @@ from gymnasium import spaces
 from simenvs.actions import MAX_CHARS
 from simenvs.types import Message
 
-_WORDS = ["hello", "thank", "you", "what", "does", "this", "charity", "do", "with", "the", "money", "I", "would", "like", "to", "know", "more", "about", "it", "children", "need", "help", "maybe", "we", "could", "give", "a", "little", "yes", "no", "that", "sounds", "good", "to", "me", "today"]
+_WORDS = (
+    "hello thank you what does this charity do with the money I would like to know more about it "
+    "children need help maybe we could give a little yes no that sounds good to me today"
+).split()
 _ROLES = frozenset({"system", "user", "assistant", "tool"})
 
 

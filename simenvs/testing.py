@@ -256,7 +256,7 @@ def check_forks(
     """Copies and pickles taken mid-episode go on as the original does; unless not ``forkable``."""
     if not make_env().metadata["forkable"]:
         return
-    for fork in (copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))):
+    for fork in (copy.deepcopy, _pickled):
         turns = _play(make_env, players, seeds[0]).turns
         actions: list[dict[str, Any]] = [{} for _ in range(1 + max(turn.step for turn in turns))]
         for turn in turns:
@@ -269,6 +269,11 @@ def check_forks(
         twin = fork(env)
         for action in actions[middle:]:
             _require(twin.step(action) == env.step(action), "a copy must go on as the original")
+
+
+def _pickled(env: SeatEnv[Any]) -> SeatEnv[Any]:
+    twin: SeatEnv[Any] = pickle.loads(pickle.dumps(env))
+    return twin
 
 
 def check_privacy(

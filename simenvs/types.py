@@ -44,8 +44,8 @@ class FrozenDict(dict[str, Any]):
     def _refuse(self, *_args: object, **_kwargs: object) -> NoReturn:
         raise TypeError("this dict is shared between observations; edit a copy: dict(message)")
 
-    __setitem__ = __delitem__ = __ior__ = _refuse  # type: ignore[assignment]
-    clear = pop = popitem = setdefault = update = _refuse  # type: ignore[assignment]
+    __setitem__ = __delitem__ = __ior__ = _refuse
+    clear = pop = popitem = setdefault = update = _refuse
 
     def __deepcopy__(self, memo: dict[int, Any]) -> FrozenDict:
         return self
@@ -65,7 +65,7 @@ class ToolCall:
     arguments: Mapping[str, Any] = field(default_factory=dict)
     id: str = ""
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> FrozenDict:
         """The call as an entry of OpenAI's ``tool_calls``."""
         arguments = json.dumps(dict(self.arguments), ensure_ascii=False)
         function = FrozenDict(name=self.name, arguments=arguments)
@@ -80,7 +80,7 @@ class Tool:
     description: str
     parameters: Mapping[str, Any]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> FrozenDict:
         """The tool as an entry of OpenAI's ``tools``."""
         function = FrozenDict(
             name=self.name, description=self.description, parameters=FrozenDict(self.parameters)

@@ -102,9 +102,9 @@ class SimVectorEnv(SyncVectorEnv):
                 self._terminations[i] = self._truncations[i] = False
                 info = single.start_result()[1]
             else:
-                obs, self._rewards[i], self._terminations[i], self._truncations[i], info = (
-                    single.step_result()
-                )
+                obs, reward, terminated, truncated, info = single.step_result()
+                self._rewards[i] = reward
+                self._terminations[i], self._truncations[i] = terminated, truncated
                 self._env_obs[i] = self._seen(i, obs)
                 if self.autoreset_mode == AutoresetMode.SAME_STEP and single.playthrough.over:
                     final = {"final_obs": self._env_obs[i], "final_info": info}
@@ -115,10 +115,10 @@ class SimVectorEnv(SyncVectorEnv):
         self._start(finals, {}, {})
         for i in finals:
             infos = self._add_info(infos, self._singles[i].start_result()[1], i)
-        over = np.logical_or(self._terminations, self._truncations)
         if self.autoreset_mode == AutoresetMode.SAME_STEP:
-            over = np.zeros_like(over)
-        self._autoreset_envs = over
+            self._autoreset_envs[:] = False
+        else:
+            np.logical_or(self._terminations, self._truncations, out=self._autoreset_envs)
         return (
             self._batched(),
             self._rewards.copy(),

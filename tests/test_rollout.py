@@ -161,6 +161,7 @@ def test_leaving_early_stops_what_runs(tmp_path):
         async for episode in stream:
             await stream.aclose()
             return episode.seed
+        return None
 
     seed = asyncio.run(some())
     kept = list(simenvs.read_journal(path))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 from simenvs.cli.common import Commands, add_command, add_options, console, options_of
 
@@ -40,7 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
         env = make_env(arguments.id, **options)
     out = console()
     human = TerminalHuman(env.policy_seat, out)
-    players = {**make_simulator(arguments.id, **options), env.policy_seat: human}
+    players: dict[str, Any] = {**make_simulator(arguments.id, **options), env.policy_seat: human}
     play = Playthrough(env, players, seed=arguments.seed, env_id=arguments.id)
     (run if play.waits else run_inline)(play.play())
     episode = play.episode()

@@ -100,8 +100,11 @@ def detectable_effect(
     z = {0.8: 0.8416, 0.9: 1.2816}
     if power not in z:
         raise ValueError(f"power must be 0.8 or 0.9, not {power}")
-    differences = [float(np.mean(a) - np.mean(b)) for a, b in zip(runs, others, strict=True)]
+    differences = [
+        float(np.asarray(a, float).mean() - np.asarray(b, float).mean())
+        for a, b in zip(runs, others, strict=True)
+    ]
     if len(differences) < 2:
         raise ValueError("at least 2 paired runs are needed")
-    error = float(np.std(differences, ddof=1)) / np.sqrt(len(differences))
+    error = float(np.std(differences, ddof=1) / np.sqrt(len(differences)))
     return (1.96 + z[power]) * error

@@ -51,7 +51,8 @@ class VerbalizedSampling:
         threshold: float | None = None,
         weighting: Weighting = "stated",
     ) -> None:
-        if not isinstance(k, int) or k < 2:
+        number: object = k
+        if not isinstance(number, int) or number < 2:
             raise InvalidInputError(f"k must be a whole number from 2, not {k!r}")
         if threshold is not None and not 0 < threshold <= 1:
             raise InvalidInputError(f"threshold must be in (0, 1], not {threshold!r}")

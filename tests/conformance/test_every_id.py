@@ -93,8 +93,7 @@ def act(env_id: str, turn: int):
 def alone(env_id: str, seed: int, steps: int) -> list[tuple[object, ...]]:
     env = gymnasium.make(env_id, disable_env_checker=True)
     seen = [env.reset(seed=seed)[0]]
-    for turn in range(steps):
-        seen.append(env.step(act(env_id, turn))[:4])
+    seen += [env.step(act(env_id, turn))[:4] for turn in range(steps)]
     return seen
 
 

@@ -19,7 +19,7 @@ from simenvs.single_agent import SingleAgentEnv
 from simenvs.types import Message, Observation
 
 
-class PersuasionActs(gymnasium.Wrapper[Features, int, Observation, Any]):
+class PersuasionActs(gymnasium.Wrapper[Features, Any, Observation, Any]):
     """:class:`~simenvs.envs.persuasion.env.PersuasionEnv` with acts for actions.
 
     **Action.** ``Discrete(22)``: an act of ``acts.PERSUADER_ACTIONS``, realised as text by a

@@ -18,6 +18,7 @@ What is done about its flaws:
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
@@ -165,7 +166,7 @@ def load_corpus(directory: str | Path) -> tuple[Dialogue, ...]:
     meant = {
         str(row.B2): float(row.B5)
         for row in intent[intent.B4 == 1].itertuples()
-        if row.B5 == row.B5 and isinstance(row.B5, (int, float))
+        if isinstance(row.B5, (int, float)) and not math.isnan(row.B5)
     }
     who: dict[tuple[str, int], Participant] = {}
     gifts: dict[str, float] = {}

@@ -12,13 +12,14 @@ LIMIT = 2.0
 _ONES = {
     word: number
     for number, word in enumerate(
-        ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"]
+        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen "
+        "fifteen sixteen seventeen eighteen nineteen".split()
     )
 }
 _TENS = {
     word: 10 * number
     for number, word in enumerate(
-        ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"], start=2
+        "twenty thirty forty fifty sixty seventy eighty ninety".split(), start=2
     )
 }
 _WORD = "|".join(sorted([*_ONES, *_TENS], key=len, reverse=True))

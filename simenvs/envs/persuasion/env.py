@@ -166,7 +166,8 @@ class PersuasionEnv(SeatEnv[PersuasionState]):
             raise UnknownNameError("protocol", protocol, ["study", "scope"])
         if max_turns is None:
             max_turns = 10 if protocol == "study" else 5
-        if not isinstance(max_turns, int) or max_turns < 1:
+        limit: object = max_turns
+        if not isinstance(limit, int) or limit < 1:
             raise InvalidInputError(f"max_turns must be a whole number from 1, not {max_turns!r}")
         self.protocol = protocol
         self.max_turns = max_turns

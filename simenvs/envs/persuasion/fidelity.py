@@ -7,7 +7,7 @@ simulated persuadee (γ = 1, the person's own traits) hears the held-out dialogu
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -39,11 +39,11 @@ def five_fold(dialogues: Sequence[Dialogue], n: int = 5) -> dict[str, Any]:
     """Compare with held-out people.
 
     Returns:
-        ``donations``: ``wasserstein`` ($) and ``ks`` over all folds together, ``ks_two_samples``, what two
-        samples of people of one distribution would differ by; means of people and of the simulation.
+        ``donations``: ``wasserstein`` ($) and ``ks`` over all folds together, ``ks_two_samples``, what
+        two samples of people of one distribution would differ by; means of people and simulation.
         ``acts``: ``jensen_shannon`` (bits) of primary acts, and between two halves of people.
-        ``next_act``: mean log likelihood (nats) of people's next primary act on annotated dialogues, under
-        the model, a unigram and a bigram, and the number of turns.
+        ``next_act``: mean log likelihood (nats) of people's next primary act on annotated dialogues,
+        under the model, a unigram and a bigram, and the number of turns.
         ``giving``: McFadden's pseudo-R², out of fold, of giving from growing sets of features.
     """
     parts = folds(dialogues, n)
@@ -185,7 +185,7 @@ def _giving(
     """Add the held-out deviances of giving under growing logistic models."""
     train = read_sample(rest, fit.trait_means, fit.trait_scales, fit.factors)
     test = read_sample(told, fit.trait_means, fit.trait_scales, fit.factors)
-    blocks = {
+    blocks: dict[str, Callable[[Sample], Array]] = {
         "nothing": lambda s: np.zeros((len(s.gave), 0)),
         "persuader's acts": lambda s: s.dose,
         "traits": lambda s: s.scores,

@@ -118,9 +118,9 @@ def evaluate_classifiers(dialogues: Sequence[Dialogue], n: int = 5) -> dict[str,
         }
 
     out: dict[str, Any] = {role: scores(truth[role], guess[role]) for role in ACTS}
-    strategies = [
+    a, b = (
         [act if act in STRATEGIES else "none" for act in acts]
         for acts in (truth["persuader"], guess["persuader"])
-    ]
-    out["persuader"] |= scores(*strategies, prefix="strategy_")
+    )
+    out["persuader"] |= scores(a, b, "strategy_")
     return out

@@ -272,7 +272,7 @@ def _fit_act_classes(sample: Sample, log_p: Array, share: Array, start: Array) -
         weight = share[sample.dialogue, c] * sample.weight
         seen = np.bincount(sample.chosen, weight, _A)
 
-        def loss(shift: Array, weight: Array = weight, seen: Array = seen) -> tuple[float, Array]:
+        def loss(shift: Array, weight: Array = weight, seen: Any = seen) -> tuple[float, Array]:
             log_q = _log_softmax(log_p + shift)
             value = -(weight * log_q[np.arange(len(weight)), sample.chosen]).sum()
             slope = weight @ np.exp(log_q) - seen

@@ -78,7 +78,7 @@ def fit_participants(people: Sequence[Participant]) -> dict[str, Any]:
     levels = [0.01, *QUANTILES[1:-1], 0.99]
     quantiles = np.quantile(table, levels, axis=0)
     ranks = stats.rankdata(table, axis=0) / (len(table) + 1)
-    correlation = np.corrcoef(stats.norm.ppf(ranks), rowvar=False)
+    correlation: Any = np.corrcoef(stats.norm.ppf(ranks), rowvar=False)
     shares: dict[str, dict[str, float]] = {}
     for name in CATEGORIES:
         seen = [p.demographics[name] for p in unique if name in p.demographics]

@@ -49,7 +49,7 @@ class Phrase(NamedTuple):
 
 
 class _Plan(NamedTuple):
-    """What can be said for an act with certain slots: phrases, where their weights end, (mark, weight)."""
+    """What can be said for an act with certain slots: phrases, weights summed up, (mark, weight)."""
 
     phrases: tuple[Phrase, ...]
     edges: tuple[float, ...]

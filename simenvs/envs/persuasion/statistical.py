@@ -142,7 +142,7 @@ class StatisticalUser:
         self.fit = fit = load_fit(fit) if isinstance(fit, str) else fit
         rho = gamma ** (1 - RECOVERY) if rho is None and _number(gamma) and gamma > 0 else rho
         for name, value in {"gamma": gamma, "rho": rho}.items():
-            if not _number(value) or not value > 0:
+            if value is None or not _number(value) or not value > 0:
                 raise InvalidInputError(f"{name} must be a number above 0, not {value!r}")
         if not _number(missed_tail) or not 0 <= missed_tail < 1:
             raise InvalidInputError(f"missed_tail must be in [0, 1), not {missed_tail!r}")
@@ -502,8 +502,8 @@ def say_amount(amount: float, rng: Stream) -> str:
 def _sharpened(p: float, gamma: float) -> float:
     if gamma == 1:
         return p
-    a, b = p**gamma, (1 - p) ** gamma
-    return a / (a + b)
+    odds: float = ((1 - p) / p) ** gamma if p > 0 else math.inf
+    return 1 / (1 + odds)
 
 
 def _options(fit: UserFit, exponent: float) -> Options:
