@@ -41,7 +41,7 @@ class PersuasionActs(gymnasium.Wrapper[Features, Any, Observation, Any]):
     """
 
     def __init__(self, env: SingleAgentEnv) -> None:
-        super().__init__(env)
+        super().__init__(env)  # type: ignore[arg-type]
         inner: Any = env.env
         if not inner.acts or inner.policy_seat != "persuader" or inner.protocol != "study":
             raise InvalidInputError(

@@ -21,6 +21,7 @@ from simenvs.envs.persuasion.fit_classifier import fit_classifiers, label
 from simenvs.envs.persuasion.fit_user import (
     OUTCOME_PENALTY,
     fit_user,
+    Sample,
     read_sample,
     ridge_logistic,
 )
