@@ -36,9 +36,9 @@ from simenvs.simulators.base import Simulator
 
 METHODS: Mapping[str, str] = {
     "untrained": "acts at random",
-    "single": "one simulator, one plain reply at a time",
-    "vs": "verbalized sampling on the same simulator",
-    "cotrained": "a population trained along with the policy",
+    "single": f"one user model, collapsed (γ = {GAMMA:g}), one plain reply at a time",
+    "vs": "verbalized sampling on the same user model",
+    "cotrained": "a population on the same user model, trained along with the policy",
     "people": "the people of the same half, uncollapsed (γ = 1), for reference",
 }
 """What the policy is trained with. The first and the last row are for reference."""
