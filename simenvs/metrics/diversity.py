@@ -23,7 +23,8 @@ def entropy(counts: ArrayLike) -> float:
     total = p.sum()
     if not total > 0:
         return 0.0
-    p = p[p > 0] / total
+    p = p / total
+    p = p[p > 0]
     return float(abs(-(p * np.log(p)).sum()))
 
 
