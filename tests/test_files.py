@@ -12,7 +12,11 @@ from simenvs.personas import draw_persona
 from simenvs.seeding import Stream
 
 ROOT = Path(simenvs.__file__).parents[1]
-TASK = {"id": "t", "charity": {"name": "C", "cause": "cats", "description": "d", "facts": ["f"]}, "scenario": "s"}
+TASK = {
+    "id": "t",
+    "charity": {"name": "C", "cause": "cats", "description": "d", "facts": ["f"]},
+    "scenario": "s",
+}
 
 
 def test_shipped_tasks():
@@ -67,11 +71,23 @@ def write(path, value):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("t.json", {"tasks": [{**TASK, "scenari": "x"}]}, "entry 1: unknown key 'scenari'; did you mean 'scenario'"),
-        ("t.json", {"tasks": [{**TASK, "charity": {**TASK["charity"], "nam": 1}}]}, "unknown key 'charity.nam'"),
+        (
+            "t.json",
+            {"tasks": [{**TASK, "scenari": "x"}]},
+            "entry 1: unknown key 'scenari'; did you mean 'scenario'",
+        ),
+        (
+            "t.json",
+            {"tasks": [{**TASK, "charity": {**TASK["charity"], "nam": 1}}]},
+            "unknown key 'charity.nam'",
+        ),
         ("t.json", {"tasks": [TASK, TASK]}, "entry 2: id 't' is already taken by .*entry 1"),
         ("t.json", {"tasks": [{"id": "t"}]}, "entry 1: charity: missing"),
-        ("t.json", {"tasks": [{**TASK, "split": "test"}]}, "entry 1: split: input should be 'train' or 'held_out'"),
+        (
+            "t.json",
+            {"tasks": [{**TASK, "split": "test"}]},
+            "entry 1: split: input should be 'train' or 'held_out'",
+        ),
         ("t.json", {"tasks": [7]}, "entry 1: expected a mapping of fields, not int"),
         ("t.json", {"tasks": {}}, "expected a list of tasks, not dict"),
         ("t.json", "{", "not valid JSON"),
@@ -100,7 +116,9 @@ def test_bad_persona_files(tmp_path, person, message):
 
 
 def test_missing_files_and_names(tmp_path):
-    with pytest.raises(UnknownNameError, match="unknown task set 'persusion'; did you mean 'persuasion'"):
+    with pytest.raises(
+        UnknownNameError, match="unknown task set 'persusion'; did you mean 'persuasion'"
+    ):
         simenvs.load_tasks("persusion")
     with pytest.raises(DataMissingError, match="no persona bank at"):
         simenvs.load_personas(tmp_path / "none.jsonl")
@@ -118,10 +136,16 @@ def test_missing_files_and_names(tmp_path):
 
 def test_ones_own_files_are_played(tmp_path):
     tasks = write(tmp_path / "t.json", [TASK])
-    people = write(tmp_path / "p.json", [{"id": "p", "name": "Pia", "weight": 2.0}, {"id": "q", "name": "Quo"}])
+    people = write(
+        tmp_path / "p.json", [{"id": "p", "name": "Pia", "weight": 2.0}, {"id": "q", "name": "Quo"}]
+    )
     (episode,) = simenvs.collect(
         "Persuasion-Single-v0",
-        {"persuader": simenvs.make_simulator("Persuasion-Single-v0", policy_seat="persuadee")["persuader"]},
+        {
+            "persuader": simenvs.make_simulator("Persuasion-Single-v0", policy_seat="persuadee")[
+                "persuader"
+            ]
+        },
         [1],
         env_options={"tasks": str(tasks), "personas": str(people)},
     )

@@ -15,7 +15,9 @@ from simenvs.episode import Episode
 
 def commands():
     root = parser()
-    (choices,) = (a.choices for a in root._actions if a.dest == "command" or getattr(a, "choices", None))
+    (choices,) = (
+        a.choices for a in root._actions if a.dest == "command" or getattr(a, "choices", None)
+    )
     return choices
 
 
@@ -65,7 +67,9 @@ def test_bad_input_is_one_line_and_exit_code_2(argv, message, capsys):
     assert err.startswith("simenvs: ")
 
 
-@pytest.mark.parametrize("argv", [[], ["rolout"], ["rollout"], ["rollout", "x", "-n", "0"], ["play", "x", "--seat", "y"]])
+@pytest.mark.parametrize(
+    "argv", [[], ["rolout"], ["rollout"], ["rollout", "x", "-n", "0"], ["play", "x", "--seat", "y"]]
+)
 def test_usage_errors_exit_with_2(argv, capsys):
     with pytest.raises(SystemExit) as caught:
         main(argv)
@@ -75,7 +79,16 @@ def test_usage_errors_exit_with_2(argv, capsys):
 
 def test_rollout(capsys, tmp_path):
     journal = tmp_path / "j.jsonl"
-    argv = ["rollout", "Persuasion-VS-v0", "-n", "5", "--journal", str(journal), "--set", "max_turns=2"]
+    argv = [
+        "rollout",
+        "Persuasion-VS-v0",
+        "-n",
+        "5",
+        "--journal",
+        str(journal),
+        "--set",
+        "max_turns=2",
+    ]
     assert main(argv) == 0
     out = capsys.readouterr().out
     assert "mean reward of the persuader" in out
@@ -91,7 +104,9 @@ def test_rollout_with_a_policy_of_ones_own(capsys, monkeypatch, tmp_path):
         "from simenvs.testing import Script\ndef make():\n    return Script('Give 50 cents?')\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
-    assert main(["rollout", "Persuasion-Single-v0", "-n", "2", "--policy", "mine:make", "--json"]) == 0
+    assert (
+        main(["rollout", "Persuasion-Single-v0", "-n", "2", "--policy", "mine:make", "--json"]) == 0
+    )
     first = json.loads(capsys.readouterr().out.splitlines()[0])
     assert first["turns"][0]["message"]["content"] == "Give 50 cents?"
 
@@ -131,12 +146,19 @@ def test_demo(tmp_path, capsys):
     plan = Plan(runs=2, iterations=1, groups=1, group_size=2, evaluation=4, gammas=(1.0, 4.0))
 
     def run(name, *argv):
-        arguments = parser().parse_args(["demo", "--out", str(tmp_path / name), "--workers", "2", *argv])
+        arguments = parser().parse_args(
+            ["demo", "--out", str(tmp_path / name), "--workers", "2", *argv]
+        )
         assert show(plan, arguments) == 0
         return capsys.readouterr().out
 
     out = run("one")
-    for words in ("corpus, responsiveness 1", "teaching (synthetic), responsiveness 8", "80 %", "gap"):
+    for words in (
+        "corpus, responsiveness 1",
+        "teaching (synthetic), responsiveness 8",
+        "80 %",
+        "gap",
+    ):
         assert words in out
     for name in ("heat_map.png", "dose_response.png"):
         assert (tmp_path / "one" / name).read_bytes().startswith(b"\x89PNG")

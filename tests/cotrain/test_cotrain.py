@@ -48,7 +48,9 @@ def test_advantages_are_within_groups_and_skip_masked():
         return replace(base, rewards={"persuader": reward}, group=group, mask_sample=masked)
 
     one = [Group(1, i, 3) for i in range(3)]
-    gains = advantages([episode(1, one[0]), episode(0, one[1]), episode(9, one[2], True)], "persuader")
+    gains = advantages(
+        [episode(1, one[0]), episode(0, one[1]), episode(9, one[2], True)], "persuader"
+    )
     assert gains[:2] == [0.5, -0.5]
     assert advantages([episode(1), episode(0)], "persuader") == [0.5, -0.5]
     alone = advantages([episode(1, Group(1, 0, 1)), episode(0, Group(2, 0, 1))], "persuader")
@@ -106,7 +108,10 @@ def test_the_policy_learns_what_pays():
             heard = [m for m in observation["messages"] if "acts" in m and m["role"] == "user"]
             asked = sum(m["acts"] == ("proposition-of-donation",) for m in heard)
             private = observation["tools"][0]["function"]["name"] == "donate"
-            return simenvs.Message(content=f"${asked / 5:.2f}" if private else "Hm.", acts=() if private else ("other",))
+            return simenvs.Message(
+                content=f"${asked / 5:.2f}" if private else "Hm.",
+                acts=() if private else ("other",),
+            )
 
     learner = ActLearner(0.3)
     loop = training(learner, {"payer": _Sends(Pays())}, groups=4, env_options=None)
@@ -134,10 +139,12 @@ def test_users_rewards():
     assert curriculum(half, "persuadee") == pytest.approx([1.0] * 8)
     realism = Realism(StatisticalUser("a", gamma=1.0), PEOPLE)(episodes, "persuadee")
     assert all(value < 0 for value in realism)
-    total, parts = UserReward({"adversarial": 1.0, "r": 0.5}, {"r": lambda e, s: [2.0] * len(e)}).rewarded(
-        episodes, "persuadee"
+    total, parts = UserReward(
+        {"adversarial": 1.0, "r": 0.5}, {"r": lambda e, s: [2.0] * len(e)}
+    ).rewarded(episodes, "persuadee")
+    assert [e.rewards["persuadee"] for e in total] == pytest.approx(
+        [2 - reward for reward in rewards]
     )
-    assert [e.rewards["persuadee"] for e in total] == pytest.approx([2 - reward for reward in rewards])
     assert set(parts) == {"adversarial", "r"}
     with pytest.raises(UnknownNameError, match="did you mean 'adversarial'"):
         UserReward({"adverserial": 1})
@@ -149,7 +156,9 @@ def test_a_user_learns_to_refuse_and_the_anchor_holds_it():
             e,
             rewards={
                 **e.rewards,
-                "persuadee": float(sum("disagree-donation" in acts for _, acts in e.outcome["acts"])),
+                "persuadee": float(
+                    sum("disagree-donation" in acts for _, acts in e.outcome["acts"])
+                ),
             },
         )
         for e in played(12, 8)
@@ -173,7 +182,8 @@ def test_snapshots_stay_and_players_are_on_policy():
     frozen = learner.snapshot()
     episodes = played(2, 4)
     learner.update(
-        [replace(e, rewards={**e.rewards, "persuadee": float(i)}) for i, e in enumerate(episodes)], "persuadee"
+        [replace(e, rewards={**e.rewards, "persuadee": float(i)}) for i, e in enumerate(episodes)],
+        "persuadee",
     )
     assert (frozen.model.offsets == before).all()
     assert (learner.player.model.offsets == learner.offsets).all()

@@ -23,7 +23,13 @@ def test_the_context_of_a_chat():
     assert names(context) >= {"heard: greeting", "heard: proposition-of-donation"}
     assert "proposed before" not in names(context)
     context.say(("thank", "agree-donation"), "Thanks, I'll give $0.50.")
-    assert names(context) == {"proposed before", "agreed", "named an amount", "last: agree-donation", "turn 1"}
+    assert names(context) == {
+        "proposed before",
+        "agreed",
+        "named an amount",
+        "last: agree-donation",
+        "turn 1",
+    }
     assert context.pledged == 0.5
     assert context.stance() == (1.0, 0.0, 1.0, 0.25)
     context.hear(("logical-appeal",))
@@ -102,7 +108,9 @@ def test_a_group_shares_its_task_but_not_its_phrases():
     texts = set()
     for index in range(4):
         env.reset(options={"group": (3, index, 4)})
-        texts.add((env.single.env.task.id, env.action(PERSUADER_ACTIONS.index("logical-appeal")).content))
+        texts.add(
+            (env.single.env.task.id, env.action(PERSUADER_ACTIONS.index("logical-appeal")).content)
+        )
     assert len({task for task, _ in texts}) == 1
     assert len(texts) > 1
 

@@ -85,7 +85,9 @@ def test_no_text_ends_the_chat(text):
     assert env.state_value.phase == "chat"
 
 
-@pytest.mark.parametrize("call", ["donate(amount=2)", '{"name": "donate", "arguments": {"amount": 2}}'])
+@pytest.mark.parametrize(
+    "call", ["donate(amount=2)", '{"name": "donate", "arguments": {"amount": 2}}']
+)
 def test_the_persuader_can_never_donate(call):
     env = start()
     say(env, call)
@@ -113,7 +115,9 @@ def test_private_answers(answer, donated):
     assert infos["persuader"]["donated"] == donated
 
 
-@pytest.mark.parametrize("answer", ["$1 or $2", "a lot", "-1", "3", "donate(amount='x')", "donate()"])
+@pytest.mark.parametrize(
+    "answer", ["$1 or $2", "a lot", "-1", "3", "donate(amount='x')", "donate()"]
+)
 def test_private_answers_that_cannot_be_read_are_asked_again(answer):
     env = start(max_turns=1)
     chat(env, 1)

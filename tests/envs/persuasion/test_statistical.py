@@ -143,7 +143,9 @@ def test_personas_differ_and_are_remembered():
     seen = {tuple(model.with_persona(p).act_probabilities(context)) for p in people[:10]}
     assert len(seen) == 10
     again = model.with_persona(people[0])
-    assert (again.act_probabilities(context) == model.with_persona(people[0]).act_probabilities(context)).all()
+    assert (
+        again.act_probabilities(context) == model.with_persona(people[0]).act_probabilities(context)
+    ).all()
     twin = pickle.loads(pickle.dumps(again))
     assert (twin.act_probabilities(context) == again.act_probabilities(context)).all()
 
@@ -152,7 +154,10 @@ def test_what_was_said_tells_of_the_class():
     model = StatisticalUser("a", gamma=1.0)
     prior = list(model._posterior)
     model._follow(
-        (*ASKED["messages"], {"role": "assistant", "content": "No.", "acts": ("disagree-donation",)})
+        (
+            *ASKED["messages"],
+            {"role": "assistant", "content": "No.", "acts": ("disagree-donation",)},
+        )
     )
     assert sum(model._posterior) == pytest.approx(1)
     assert model._posterior != prior
@@ -205,11 +210,16 @@ def test_decisions_are_those_that_were_made():
 
 def test_the_tag_protocol():
     seen = {
-        "messages": ({"role": "system", "content": "Write [DONATE $N] to give."}, ASKED["messages"][1]),
+        "messages": (
+            {"role": "system", "content": "Write [DONATE $N] to give."},
+            ASKED["messages"][1],
+        ),
         "tools": (),
         "to_act": 1,
     }
-    tagged = [m for m in replies(StatisticalUser("a", gamma=1.0), seen, 400) if "[DONATE $" in m.content]
+    tagged = [
+        m for m in replies(StatisticalUser("a", gamma=1.0), seen, 400) if "[DONATE $" in m.content
+    ]
     assert tagged
     for message in tagged:
         assert set(message.acts) & {"agree-donation", "provide-donation-amount", "confirm-donation"}

@@ -31,7 +31,9 @@ def test_every_act_can_be_said_for_every_task_and_persona():
             assert not re.search(r"[{}%]\w|%s", text), text
     for person in (None, *PEOPLE):
         for act in PERSUADEE_ACTS:
-            text = realise("persuadee", (act,), {**persona_slots(person), "amount": "$1"}, Stream(1))
+            text = realise(
+                "persuadee", (act,), {**persona_slots(person), "amount": "$1"}, Stream(1)
+            )
             assert text.strip()
             assert not re.search(r"[{}%]\w|%s", text), text
 
@@ -39,21 +41,28 @@ def test_every_act_can_be_said_for_every_task_and_persona():
 def test_nothing_is_repeated_while_something_is_left():
     said = []
     for i in range(8):
-        said.append(realise("persuader", ("logical-appeal",), task_slots(TASKS[0]), Stream(i), said=said))
+        said.append(
+            realise("persuader", ("logical-appeal",), task_slots(TASKS[0]), Stream(i), said=said)
+        )
     assert len(set(said)) == 8
 
 
 def test_sharpness_narrows():
     def variety(sharpness):
         return len(
-            {realise("persuadee", ("greeting",), {}, Stream(i), sharpness=sharpness) for i in range(300)}
+            {
+                realise("persuadee", ("greeting",), {}, Stream(i), sharpness=sharpness)
+                for i in range(300)
+            }
         )
 
     assert variety(0) > variety(4) > variety(50) == 1
 
 
 def test_people_speak_of_themselves_consistently():
-    person = next(p for p in PEOPLE if p.demographics.get("job") and p.demographics["children"] == 2)
+    person = next(
+        p for p in PEOPLE if p.demographics.get("job") and p.demographics["children"] == 2
+    )
     slots = persona_slots(person)
     assert slots["children"] == "two kids"
     assert slots["job"].split()[0] in ("a", "an")
@@ -75,7 +84,11 @@ def test_unknown_acts_and_roles():
     [
         ("persuader", "Hello there, how are you today?", "greeting"),
         ("persuader", "Have you ever heard of Save the Children?", "source-related-inquiry"),
-        ("persuader", "Would you be willing to donate some of your payment?", "proposition-of-donation"),
+        (
+            "persuader",
+            "Would you be willing to donate some of your payment?",
+            "proposition-of-donation",
+        ),
         ("persuader", "How much would you like to donate?", "ask-donation-amount"),
         ("persuader", "Thank you so much!", "thank"),
         ("persuadee", "Yes, I would like to donate.", "agree-donation"),
