@@ -174,8 +174,7 @@ class _Sent:
         self.policy = policy
 
     def spawn(self, task, *, rng, group=None):
-        user = Script(*self.policy.messages)
-        return user
+        return Script(*self.policy.messages)
 
 
 def test_populations_nest():

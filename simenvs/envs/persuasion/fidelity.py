@@ -20,8 +20,8 @@ from simenvs.envs.persuasion.env import DONATE
 from simenvs.envs.persuasion.fit_classifier import fit_classifiers, label
 from simenvs.envs.persuasion.fit_user import (
     OUTCOME_PENALTY,
-    fit_user,
     Sample,
+    fit_user,
     read_sample,
     ridge_logistic,
 )

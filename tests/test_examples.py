@@ -1,0 +1,33 @@
+"""Examples and the README's programs run as they stand."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
+def test_example(path):
+    out = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, check=True)
+    assert out.stdout
+
+
+def test_the_readmes_programs(tmp_path):
+    programs = re.findall(
+        r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL
+    )
+    assert len(programs) >= 2
+    for program in programs:
+        out = subprocess.run(
+            [sys.executable, "-c", program],
+            capture_output=True,
+            text=True,
+            check=True,
+            cwd=tmp_path,
+        )
+        assert "completed" in out.stdout
