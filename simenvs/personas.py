@@ -72,11 +72,22 @@ def draw_persona(personas: Sequence[Persona], rng: Stream) -> Persona:
         personas: at least one.
         rng: makes the choice.
     """
-    edges = _edges(tuple([persona.weight for persona in personas]))
+    edges = _edges(personas)
     at = bisect_right(edges, rng.random() * edges[-1])
     return personas[min(at, len(personas) - 1)]
 
 
-@lru_cache(maxsize=64)
-def _edges(weights: tuple[float, ...]) -> tuple[float, ...]:
-    return tuple(accumulate(weights))
+_known: dict[int, tuple[Sequence[Persona], list[float]]] = {}
+
+
+def _edges(personas: Sequence[Persona]) -> list[float]:
+    """Where the weights of personas end; kept for tuples, which are drawn from over and over."""
+    known = _known.get(id(personas))
+    if known is not None and known[0] is personas:
+        return known[1]
+    edges = list(accumulate(persona.weight for persona in personas))
+    if isinstance(personas, tuple):
+        if len(_known) >= 64:
+            _known.clear()
+        _known[id(personas)] = (personas, edges)
+    return edges
