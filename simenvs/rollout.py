@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
-import threading
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from simenvs.actions import Action, clean
 from simenvs.env import SeatEnv
@@ -17,11 +15,11 @@ from simenvs.episode import Episode, Turn
 from simenvs.errors import InvalidInputError, UnknownNameError
 from simenvs.journal import Journal
 from simenvs.registration import make_env, make_simulator
+from simenvs.running import run
 from simenvs.seeding import Stream
 from simenvs.simulators.base import Policy, Simulator
 from simenvs.types import FailureKind, Group, Message, Reply, StopReason, Task
 
-T = TypeVar("T")
 Player = Policy | Simulator
 EnvSource = str | Callable[[], SeatEnv[Any]]
 
@@ -407,62 +405,3 @@ def collect(
 
     rank = {seed: i for i, seed in enumerate(order)}
     return sorted(run(gather()), key=lambda episode: (rank[episode.seed], episode.key[1]))
-
-
-# -- running coroutines from synchronous code ---------------------------------------------------
-
-
-def run_inline(coroutine: Coroutine[Any, Any, T]) -> T:
-    """The result of a coroutine that never waits, without an event loop.
-
-    Raises:
-        RuntimeError: if it does wait.
-    """
-    try:
-        coroutine.send(None)
-    except StopIteration as stop:
-        result: T = stop.value
-        return result
-    coroutine.close()
-    raise RuntimeError(
-        "a player declares waits = False but waited for something; remove that declaration"
-    )
-
-
-_loops: dict[int, asyncio.AbstractEventLoop] = {}
-_loops_lock = threading.Lock()
-
-
-def run(coroutine: Coroutine[Any, Any, T]) -> T:
-    """The result of a coroutine, run on this process's background event loop.
-
-    It works inside a running loop too (notebooks) and in forked workers, each of which gets a loop
-    of its own. Ctrl-C cancels the coroutine and waits until it has cleaned up.
-    """
-    with _loops_lock:
-        loop = _loops.get(os.getpid())
-        if loop is None:
-            loop = _loops[os.getpid()] = asyncio.new_event_loop()
-            threading.Thread(target=loop.run_forever, name="simenvs-loop", daemon=True).start()
-    ended = threading.Event()
-
-    async def watched() -> tuple[T | None, BaseException | None]:
-        try:
-            return await coroutine, None
-        except (KeyboardInterrupt, SystemExit) as error:
-            # Raised here, these would end the loop and its thread.
-            return None, error
-        finally:
-            ended.set()
-
-    future = asyncio.run_coroutine_threadsafe(watched(), loop)
-    try:
-        result, error = future.result()
-        if error is not None:
-            raise error
-        return result  # type: ignore[return-value]
-    except BaseException:
-        if not future.done():
-            future.cancel()
-            ended.wait()
-        raise

@@ -15,7 +15,8 @@ from simenvs.env import SeatEnv
 from simenvs.episode import Episode
 from simenvs.errors import EpisodeOverError, InvalidInputError
 from simenvs.registration import lookup, make_env, make_simulator
-from simenvs.rollout import Player, Playthrough, run, run_inline
+from simenvs.rollout import Player, Playthrough
+from simenvs.running import run, run_inline
 from simenvs.types import Group, Observation
 
 StepResult = tuple[Observation, SupportsFloat, bool, bool, dict[str, Any]]

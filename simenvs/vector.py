@@ -14,7 +14,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from gymnasium.vector.utils import concatenate, iterate
 
 from simenvs.errors import EpisodeOverError
-from simenvs.rollout import run, run_inline
+from simenvs.running import run, run_inline
 from simenvs.single_agent import SingleAgentEnv
 from simenvs.single_agent import make as make_single
 

@@ -1,11 +1,10 @@
 import asyncio
-import threading
 
 import pytest
 
 import simenvs
 from simenvs.errors import InvalidInputError, JournalError, UnknownNameError
-from simenvs.rollout import collect, rollout, rollouts, run, run_inline
+from simenvs.rollout import collect, rollout, rollouts
 from simenvs.testing import Failing, Script
 from simenvs.types import Group, Message, StopReason
 
@@ -206,29 +205,3 @@ def test_interrupting_collect_cancels_and_keeps(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         collect(ENV, POLICY, range(100), journal=path, on_episode=interrupt)
     assert 3 <= len(list(simenvs.read_journal(path))) < 100
-
-
-def test_run_works_inside_a_running_loop_and_in_threads():
-    async def inner():
-        await asyncio.sleep(0)
-        return 7
-
-    async def outer():
-        return run(inner())
-
-    assert asyncio.run(outer()) == 7
-    results = []
-    threads = [threading.Thread(target=lambda: results.append(run(inner()))) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert results == [7] * 4
-
-
-def test_run_inline_refuses_what_waits():
-    async def waits():
-        await asyncio.sleep(0)
-
-    with pytest.raises(RuntimeError, match="waits = False"):
-        run_inline(waits())

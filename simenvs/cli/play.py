@@ -30,7 +30,8 @@ def add(commands: Commands) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Play one episode."""
     from simenvs.registration import make_env, make_simulator
-    from simenvs.rollout import Playthrough, run, run_inline
+    from simenvs.rollout import Playthrough
+    from simenvs.running import run, run_inline
     from simenvs.simulators.human import TerminalHuman, printable
 
     options = options_of(arguments)

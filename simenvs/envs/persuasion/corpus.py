@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from simenvs.envs.persuasion.acts import PERSUADEE_ACTS, PERSUADER_ACTS, from_corpus_label
 from simenvs.envs.persuasion.donation import LIMIT
+from simenvs.envs.persuasion.fits import TRAIT_GROUPS
 from simenvs.errors import DataFormatError, DataMissingError, InvalidInputError
 from simenvs.seeding import Stream
 
@@ -35,21 +36,6 @@ if TYPE_CHECKING:
 
 SeatName = Literal["persuader", "persuadee"]
 
-BIG_FIVE = ("extrovert", "agreeable", "conscientious", "neurotic", "open")
-MORAL_FOUNDATIONS = ("care", "fairness", "loyalty", "authority", "purity", "freedom")
-VALUES = (
-    "conform",
-    "tradition",
-    "benevolence",
-    "universalism",
-    "self_direction",
-    "stimulation",
-    "hedonism",
-    "achievement",
-    "power",
-    "security",
-)
-DECISION_STYLE = ("rational", "intuitive")
 DEMOGRAPHICS = {
     "age": "age.x",
     "sex": "sex.x",
@@ -151,7 +137,7 @@ def load_corpus(directory: str | Path) -> tuple[Dialogue, ...]:
         "FullData/full_info.csv",
         (
             "B2", "B3", "B4", "B6",
-            *(f"{n}.x" for n in (*BIG_FIVE, *MORAL_FOUNDATIONS, *VALUES, *DECISION_STYLE)),
+            *(f"{name}.x" for names in TRAIT_GROUPS.values() for name in names),
             *DEMOGRAPHICS.values(),
         ),
     )  # fmt: skip
@@ -312,9 +298,6 @@ def _participant(row: Mapping[Any, Any]) -> Participant:
         demographics[name] = int(value) if name in ("age", "income") else str(value)
     return Participant(
         blake2b(str(row["B3"]).encode(), digest_size=8, person=b"simenvs").hexdigest(),
-        numbers(BIG_FIVE),
-        numbers(MORAL_FOUNDATIONS),
-        numbers(VALUES),
-        numbers(DECISION_STYLE),
-        demographics,
+        **{group: numbers(names) for group, names in TRAIT_GROUPS.items()},
+        demographics=demographics,
     )

@@ -28,7 +28,7 @@ from simenvs.envs.persuasion.fit_user import (
 from simenvs.envs.persuasion.fits import Array, UserFit
 from simenvs.envs.persuasion.statistical import StatisticalUser
 from simenvs.metrics import jensen_shannon, ks_distance, wasserstein
-from simenvs.rollout import run_inline
+from simenvs.running import run_inline
 from simenvs.seeding import Stream
 from simenvs.types import Observation, Persona
 

@@ -24,33 +24,26 @@ Array = NDArray[np.float64]
 
 FITS = ("a", "b", "all")
 
-TRAITS = (
-    *(
-        f"big_five.{name}"
-        for name in ("extrovert", "agreeable", "conscientious", "neurotic", "open")
+TRAIT_GROUPS: Mapping[str, tuple[str, ...]] = {
+    "big_five": ("extrovert", "agreeable", "conscientious", "neurotic", "open"),
+    "moral_foundations": ("care", "fairness", "loyalty", "authority", "purity", "freedom"),
+    "values": (
+        "conform",
+        "tradition",
+        "benevolence",
+        "universalism",
+        "self_direction",
+        "stimulation",
+        "hedonism",
+        "achievement",
+        "power",
+        "security",
     ),
-    *(
-        f"moral_foundations.{name}"
-        for name in ("care", "fairness", "loyalty", "authority", "purity", "freedom")
-    ),
-    *(
-        f"values.{name}"
-        for name in (
-            "conform",
-            "tradition",
-            "benevolence",
-            "universalism",
-            "self_direction",
-            "stimulation",
-            "hedonism",
-            "achievement",
-            "power",
-            "security",
-        )
-    ),
-    "decision_style.rational",
-    "decision_style.intuitive",
-)
+    "decision_style": ("rational", "intuitive"),
+}
+"""Traits by group, in the corpus's order; groups are fields of :class:`~simenvs.types.Persona`."""
+
+TRAITS = tuple(f"{group}.{name}" for group, names in TRAIT_GROUPS.items() for name in names)
 """What the model knows of a person: ``group.name`` as in :class:`~simenvs.types.Persona`."""
 
 

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from simenvs.envs.persuasion.acts import PERSUADEE_ACTS
 from simenvs.envs.persuasion.classifier import classify
+from simenvs.envs.persuasion.collapse import options_of, sharpened, without_replacement
 from simenvs.envs.persuasion.context import HEARD, PERSUADER_FEATURES, SAID, Context, primary
 from simenvs.envs.persuasion.fits import Array, UserFit, load_fit
 from simenvs.envs.persuasion.phrasing import persona_slots, realise
@@ -33,22 +33,6 @@ MISSED_TAIL = 0.05
 
 _A = len(PERSUADEE_ACTS)
 _ASK_MORE = HEARD["ask-donate-more"]
-
-
-class Options(NamedTuple):
-    """The act sequences that may be said, under one exponent.
-
-    Attributes:
-        acts: each sequence, in the order said.
-        primary: (S,) index of its primary act.
-        share: (S,) its probability given its primary act.
-        by_primary: per primary act its sequences, and where their probabilities end.
-    """
-
-    acts: tuple[tuple[str, ...], ...]
-    primary: NDArray[np.intp]
-    share: Array
-    by_primary: tuple[tuple[list[int], list[float]], ...]
 
 
 class _Person(NamedTuple):
@@ -174,8 +158,8 @@ class StatisticalUser:
         self._bias = fit.act_bias + (1 - scale) * (fit.persuader_means @ fit.act_weights[:n])
         self._class_odds: Array = np.exp(fit.act_classes)
         self._class_odds_by_act: list[list[float]] = self._class_odds.T.tolist()
-        self._plain = _options(fit, self.gamma)
-        self._verbalized = _options(fit, self.rho)
+        self._plain = options_of(fit, self.gamma)
+        self._verbalized = options_of(fit, self.rho)
         self._known: dict[str, _Person] = {}
         self._person = self._know(None)
         self._start_reading()
@@ -338,7 +322,7 @@ class StatisticalUser:
             share / (1 + math.exp(-max(-30.0, min(30.0, logit))))
             for share, logit in zip(self._posterior, logits.tolist(), strict=True)
         )
-        return _sharpened(p, gamma)
+        return sharpened(p, gamma)
 
     def donation_probabilities(self, context: Context, gamma: float = 1.0) -> tuple[Array, Array]:
         """(M + 1,) amounts in dollars, 0 first, and their probabilities."""
@@ -377,12 +361,12 @@ class StatisticalUser:
         context = self._follow(observation["messages"])
         if _private(observation):
             amounts, p = self.donation_probabilities(context, self.rho)
-            chosen = _without_replacement(p, k, self.missed_tail, rng)
+            chosen = without_replacement(p, k, self.missed_tail, rng)
             total = float(p[chosen].sum())
             return [Candidate(_donation(float(amounts[i])), float(p[i]) / total) for i in chosen]
         options = self._verbalized
         p = self.act_probabilities(context, gamma=self.rho)[options.primary] * options.share
-        chosen = _without_replacement(p, k, self.missed_tail, rng)
+        chosen = without_replacement(p, k, self.missed_tail, rng)
         total = float(p[chosen].sum())
         return [
             Candidate(
@@ -408,7 +392,7 @@ class StatisticalUser:
         leaving = (
             "closing" in acts
             and bool(observation["tools"])
-            and rng.random() < _sharpened(self.fit.leave, gamma)
+            and rng.random() < sharpened(self.fit.leave, gamma)
         )
         calls = (ToolCall("end_conversation"),) if leaving else ()
         return Message("assistant", text, calls, acts=acts)
@@ -497,37 +481,3 @@ def say_amount(amount: float, rng: Stream) -> str:
         return f"${amount:.2f}"
     cents = round(amount * 100)
     return "1 cent" if cents == 1 else f"{cents} cents"
-
-
-def _sharpened(p: float, gamma: float) -> float:
-    if gamma == 1:
-        return p
-    odds: float = ((1 - p) / p) ** gamma if p > 0 else math.inf
-    return 1 / (1 + odds)
-
-
-def _options(fit: UserFit, exponent: float) -> Options:
-    owner = np.array([primary(acts) for acts in fit.sequences])
-    share = fit.sequence_weights**exponent
-    share /= np.bincount(owner, share, _A)[owner]
-    by_primary = []
-    for act in range(_A):
-        own = np.flatnonzero(owner == act)
-        by_primary.append((own.tolist(), np.cumsum(share[own]).tolist()))
-    acts = tuple(tuple(PERSUADEE_ACTS[act] for act in acts) for acts in fit.sequences)
-    return Options(acts, owner, share, tuple(by_primary))
-
-
-def _without_replacement(p: Array, k: int, missed_tail: float, rng: Stream) -> list[int]:
-    """Up to ``k`` indices drawn in proportion to ``p``, none from the rarest ``missed_tail``."""
-    order = p.argsort(kind="stable")
-    reached = p[order].cumsum()
-    missed = int(reached.searchsorted(missed_tail * reached[-1], side="right"))
-    mentioned = order[missed:].tolist()
-    weights = p[order[missed:]].tolist()
-    chosen = []
-    for _ in range(min(k, sum(weight > 0 for weight in weights))):
-        at = rng.index(weights)
-        weights[at] = 0.0
-        chosen.append(mentioned[at])
-    return chosen

@@ -11,7 +11,7 @@ from simenvs.envs.persuasion.context import Context, primary
 from simenvs.envs.persuasion.donation import committed_amount
 from simenvs.envs.persuasion.statistical import OFFSET_FEATURES, StatisticalUser, say_amount
 from simenvs.errors import InvalidInputError
-from simenvs.rollout import run_inline
+from simenvs.running import run_inline
 from simenvs.seeding import Stream
 
 DRAWS = 4000
