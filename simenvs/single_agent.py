@@ -173,10 +173,13 @@ class SingleAgentEnv(gymnasium.Env[Observation, Any]):
 def _fresh(value: Any) -> Any:
     """A copy down to the last dict: Gymnasium asks that no two observations share one."""
     if isinstance(value, tuple):
-        return tuple([_fresh(inner) for inner in value])
-    if isinstance(value, dict):
-        return type(value)({key: _fresh(inner) for key, inner in value.items()})
-    return value
+        return tuple([_fresh(inner) for inner in value]) if value else value
+    if not isinstance(value, dict):
+        return value
+    nested = {
+        key: _fresh(inner) for key, inner in value.items() if isinstance(inner, (tuple, dict))
+    }
+    return type(value)(value, **nested)
 
 
 def make(env_id: str, **options: Any) -> gymnasium.Env[Any, Any]:

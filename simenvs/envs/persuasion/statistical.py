@@ -132,10 +132,7 @@ class StatisticalUser:
             raise InvalidInputError(f"missed_tail must be in [0, 1), not {missed_tail!r}")
         if not _number(responsiveness) or responsiveness < 0:
             raise InvalidInputError(f"responsiveness must be at least 0, not {responsiveness!r}")
-        if latent_class is not None and latent_class not in range(self.latent_classes):
-            raise InvalidInputError(
-                f"latent_class must be from 0 to {self.latent_classes - 1}, not {latent_class!r}"
-            )
+        self._check_class(latent_class)
         if offsets is not None and offsets.shape != (len(OFFSET_FEATURES), _A):
             raise InvalidInputError(
                 f"offsets must have shape {(len(OFFSET_FEATURES), _A)}, not {offsets.shape}"
@@ -145,12 +142,6 @@ class StatisticalUser:
         self.responsiveness = float(responsiveness)
         self.latent_class = latent_class
         self.offsets = offsets
-        name = f"statistical-{fit.name} gamma={self.gamma:g}"
-        if latent_class is not None:
-            name += f" class={latent_class}"
-        if self.responsiveness != 1:
-            name += f" responsiveness={self.responsiveness:g} (synthetic)"
-        self.name = name
         n, scale = len(PERSUADER_FEATURES), self.responsiveness
         weights = fit.act_weights.copy()
         weights[:n] *= scale
@@ -165,14 +156,23 @@ class StatisticalUser:
         self._start_reading()
 
     @property
+    def name(self) -> str:
+        """The model with what sets it apart, for the record."""
+        name = f"statistical-{self.fit.name} gamma={self.gamma:g}"
+        if self.latent_class is not None:
+            name += f" class={self.latent_class}"
+        if self.responsiveness != 1:
+            name += f" responsiveness={self.responsiveness:g} (synthetic)"
+        return name
+
+    @property
     def latent_classes(self) -> int:
         """How many classes of people the fit has."""
         return len(self.fit.class_bias)
 
     def with_persona(self, persona: Persona | None) -> StatisticalUser:
         """This model as the given person."""
-        twin = StatisticalUser.__new__(StatisticalUser)
-        twin.__dict__.update(self.__dict__)
+        twin = self._twin()
         person = self._known.get(persona.id) if persona else None
         if person is None or person.persona is not persona:
             person = self._know(persona)
@@ -188,20 +188,26 @@ class StatisticalUser:
         Raises:
             InvalidInputError: if there is no such class.
         """
-        return StatisticalUser(
-            self.fit,
-            gamma=self.gamma,
-            rho=self.rho,
-            missed_tail=self.missed_tail,
-            responsiveness=self.responsiveness,
-            latent_class=latent_class,
-            offsets=self.offsets,
-        )
+        self._check_class(latent_class)
+        twin = self._twin()
+        twin.latent_class = latent_class
+        twin._start_reading()
+        return twin
+
+    def _check_class(self, latent_class: int | None) -> None:
+        if latent_class is not None and latent_class not in range(self.latent_classes):
+            raise InvalidInputError(
+                f"latent_class must be from 0 to {self.latent_classes - 1}, not {latent_class!r}"
+            )
+
+    def _twin(self) -> StatisticalUser:
+        twin = StatisticalUser.__new__(StatisticalUser)
+        twin.__dict__.update(self.__dict__)
+        return twin
 
     def with_offsets(self, offsets: Array) -> StatisticalUser:
         """This model with other offsets."""
-        twin = StatisticalUser.__new__(StatisticalUser)
-        twin.__dict__.update(self.__dict__)
+        twin = self._twin()
         twin.offsets = offsets
         twin._start_reading()
         return twin
@@ -214,8 +220,6 @@ class StatisticalUser:
         scores = fit.factor_scores(persona)
         prior = fit.class_bias + scores @ fit.class_traits
         prior = np.exp(prior - prior.max())
-        if self.latent_class is not None:
-            prior = np.where(np.arange(len(prior)) == self.latent_class, 1.0, 0.0)
         return _Person(
             persona,
             persona_slots(persona),
@@ -230,6 +234,8 @@ class StatisticalUser:
     def _start_reading(self) -> None:
         self._context = Context()
         self._posterior = self._person.prior
+        if self.latent_class is not None:
+            self._posterior = [float(i == self.latent_class) for i in range(self.latent_classes)]
         self._read: Sequence[Mapping[str, Any]] = ()
         self._acts: Sequence[str] = ()
         self._seen: tuple[list[int], Array, list[float]] | None = None
