@@ -8,6 +8,7 @@ from functools import lru_cache
 from itertools import accumulate
 from pathlib import Path
 
+from simenvs.caching import by_identity
 from simenvs.resources import entries, find, in_split, refuse_duplicates, shipped_names
 from simenvs.seeding import Stream
 from simenvs.types import FrozenDict, Persona
@@ -72,22 +73,13 @@ def draw_persona(personas: Sequence[Persona], rng: Stream) -> Persona:
         personas: at least one.
         rng: makes the choice.
     """
-    edges = _edges(personas)
+    edges = _edges(personas) if isinstance(personas, tuple) else _weights_summed(personas)
     at = bisect_right(edges, rng.random() * edges[-1])
     return personas[min(at, len(personas) - 1)]
 
 
-_known: dict[int, tuple[Sequence[Persona], list[float]]] = {}
+def _weights_summed(personas: Sequence[Persona]) -> list[float]:
+    return list(accumulate(persona.weight for persona in personas))
 
 
-def _edges(personas: Sequence[Persona]) -> list[float]:
-    """Where the weights of personas end; kept for tuples, which are drawn from over and over."""
-    known = _known.get(id(personas))
-    if known is not None and known[0] is personas:
-        return known[1]
-    edges = list(accumulate(persona.weight for persona in personas))
-    if isinstance(personas, tuple):
-        if len(_known) >= 64:
-            _known.clear()
-        _known[id(personas)] = (personas, edges)
-    return edges
+_edges = by_identity(_weights_summed)

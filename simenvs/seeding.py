@@ -71,8 +71,7 @@ class Stream:
 
     def random(self) -> float:
         """A float in [0, 1)."""
-        self._count = count = self._count + 1
-        return (_mix((self.key + count * _GOLDEN) & _MASK) >> 11) * 1.1102230246251565e-16
+        return (self.bits() >> 11) * 1.1102230246251565e-16
 
     def integers(self, high: int) -> int:
         """An integer in [0, high); its bias is below high / 2**64."""

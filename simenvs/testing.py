@@ -6,7 +6,6 @@ of one's own.
 
 from __future__ import annotations
 
-import asyncio
 import copy
 import pickle
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,6 +16,7 @@ from simenvs.env import SeatEnv, Step
 from simenvs.episode import Episode
 from simenvs.errors import EpisodeOverError, UnknownNameError
 from simenvs.rollout import Player, Playthrough, rollout
+from simenvs.running import run
 from simenvs.seeding import Stream
 from simenvs.types import Message, Observation, StopReason
 
@@ -131,7 +131,7 @@ def _require(condition: object, rule: str) -> None:
 def _play(
     make_env: Callable[[], SeatEnv[Any]], players: Mapping[str, Player], seed: int
 ) -> Episode:
-    return asyncio.run(rollout(make_env(), players, seed=seed))
+    return run(rollout(make_env(), players, seed=seed))
 
 
 def _steps(env: SeatEnv[Any], players: Mapping[str, Player], seed: int) -> Iterator[Playthrough]:
@@ -144,16 +144,12 @@ def _steps(env: SeatEnv[Any], players: Mapping[str, Player], seed: int) -> Itera
     while not play.over:
         actions = {}
         for seat in env.acting():
-            act = seated[seat].act(play.observations[seat], rng=streams[seat].child(number))
-            reply = asyncio.run(_awaited(act))
+            act: Any = seated[seat].act(play.observations[seat], rng=streams[seat].child(number))
+            reply = run(act)
             actions[seat] = getattr(reply, "message", reply)
-        asyncio.run(play.play(actions))
+        run(play.play(actions))
         number += 1
         yield play
-
-
-async def _awaited(value: Any) -> Any:
-    return await value
 
 
 def check_spaces(
@@ -246,7 +242,7 @@ def check_determinism(
     for seed in seeds:
         once = _play(make_env, players, seed).to_json()
         _require(_play(make_env, players, seed).to_json() == once, f"seed {seed} must repeat")
-        again = asyncio.run(rollout(used, players, seed=seed)).to_json()
+        again = run(rollout(used, players, seed=seed)).to_json()
         _require(again == once, f"seed {seed} must not depend on earlier episodes")
 
 

@@ -61,25 +61,28 @@ def show(plan: Plan, arguments: argparse.Namespace) -> int:
     took = time.perf_counter() - start
     text = json.dumps(demo.to_dict(plan, results), indent=1)
     (folder / "results.json").write_text(f"{text}\n", "utf-8")
-    drawn = _draw(results, plan, folder)
+    table = demo.rows(results)
+    drawn = _draw(results, table, plan, folder)
     if arguments.json:
         print(text)
         return 0
-    _print(plan, results, took)
+    _print(plan, results, table, took)
     console().print(
         f"Written: {', '.join(str(folder / name) for name in ('results.json', *drawn))}"
     )
     return 0
 
 
-def _draw(results: Sequence[RunResult], plan: Plan, folder: Path) -> list[str]:
+def _draw(
+    results: Sequence[RunResult], table: Sequence[Row], plan: Plan, folder: Path
+) -> list[str]:
     from simenvs.benchmark import demo
     from simenvs.benchmark.plots import dose_response, heat_map
 
     heat_map(
         {
             demo.level_title(level): {
-                row.method: row.simulators for row in demo.rows(results) if row.level == level
+                row.method: row.simulators for row in table if row.level == level
             }
             for level in demo.LEVELS
         },
@@ -94,7 +97,7 @@ def _draw(results: Sequence[RunResult], plan: Plan, folder: Path) -> list[str]:
     return ["heat_map.png", "dose_response.png"]
 
 
-def _print(plan: Plan, results: Sequence[RunResult], took: float) -> None:
+def _print(plan: Plan, results: Sequence[RunResult], table: Sequence[Row], took: float) -> None:
     from rich.table import Table
 
     from simenvs.benchmark import demo
@@ -109,7 +112,6 @@ def _print(plan: Plan, results: Sequence[RunResult], took: float) -> None:
         f"the first minus the second. ± is half a 95 % interval over runs and episodes."
     )
     detectable = demo.detectable(results)
-    table = demo.rows(results)
     for level in demo.LEVELS:
         out.print(f"\n[bold]{demo.level_title(level)}[/bold]: {demo.LEVEL_NOTES[level]}")
         shown = Table()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import gymnasium
@@ -52,7 +51,6 @@ class PersuasionActs(gymnasium.Wrapper[Features, Any, Observation, Any]):
         self.observation_space = spaces.Box(0.0, 1.0, (len(FEATURES),), np.float32)
         self._features = ActFeatures(inner.max_turns)
         self._phrases: tuple[Playthrough, Stream] | None = None
-        self._slots: dict[str, Mapping[str, str]] = {}
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -79,10 +77,7 @@ class PersuasionActs(gymnasium.Wrapper[Features, Any, Observation, Any]):
             )
         acts = (PERSUADER_ACTIONS[action],)
         play = self.single.playthrough
-        task = play.env.task
-        slots = self._slots.get(task.id)
-        if slots is None:
-            slots = self._slots[task.id] = task_slots(task)
+        slots = task_slots(play.env.task)
         said = self._features.said
         if self._phrases is None or self._phrases[0] is not play:
             index = play.group.index if play.group else 0

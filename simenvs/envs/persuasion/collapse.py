@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -36,8 +35,9 @@ def sharpened(p: float, gamma: float) -> float:
     """p^γ / (p^γ + (1 - p)^γ)."""
     if gamma == 1:
         return p
-    odds: float = ((1 - p) / p) ** gamma if p > 0 else math.inf
-    return 1 / (1 + odds)
+    a: float = p**gamma
+    b: float = (1 - p) ** gamma
+    return a / (a + b)
 
 
 def options_of(fit: UserFit, exponent: float) -> Options:

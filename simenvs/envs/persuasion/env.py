@@ -215,16 +215,16 @@ class PersuasionEnv(SeatEnv[PersuasionState]):
         acts = message.acts if trusted else ()
         if acts is not message.acts:
             message = replace(message, acts=acts)
+        text = deliver(message.content)
+        readable = bool(text.strip())
+        if not readable and not message.tool_calls:
+            return ActionError("the message has nothing that can be read; write something")
         views = list(state.views)
         views[speaker] = (*views[speaker], message.to_dict())
         if message.tool_calls:
             views[speaker] += tool_results(message, "You have left the chat.")
         transcript = state.transcript
-        text = deliver(message.content)
-        if not text.strip():
-            if not message.tool_calls:
-                return ActionError("the message has nothing that can be read; write something")
-        else:
+        if readable:
             heard = FrozenDict(role="user", content=text)
             if self.acts and acts:
                 heard = FrozenDict(role="user", content=text, acts=acts)

@@ -55,23 +55,19 @@ class ActPolicy:
     def __init__(self, weights: Array, max_turns: int = 10) -> None:
         self.weights = weights
         self.max_turns = max_turns
-        self._slots: dict[str, tuple[Task, Mapping[str, str]]] = {}
 
     def spawn(self, task: Task, *, rng: Stream, group: Group | None = None) -> Policy:
         """The persuader of one episode."""
-        slots = self._slots.get(task.id)
-        if slots is None or slots[0] is not task:
-            slots = self._slots[task.id] = (task, task_slots(task))
-        return _ActPlayer(self, slots[1])
+        return _ActPlayer(self, task)
 
 
 class _ActPlayer:
     waits = False
 
-    def __init__(self, policy: ActPolicy, slots: Mapping[str, str]) -> None:
+    def __init__(self, policy: ActPolicy, task: Task) -> None:
         self.profile = {"policy": "ActPolicy"}
         self._weights = policy.weights
-        self._slots = slots
+        self._slots = task_slots(task)
         self._features = ActFeatures(policy.max_turns)
 
     async def act(self, observation: Observation, *, rng: Stream) -> Message:

@@ -15,6 +15,7 @@ from itertools import accumulate
 from string import Formatter
 from typing import NamedTuple
 
+from simenvs.caching import by_identity
 from simenvs.envs.persuasion.acts import PERSUADEE_ACTS, PERSUADER_ACTS
 from simenvs.errors import DataFormatError, UnknownNameError
 from simenvs.seeding import Stream
@@ -89,16 +90,16 @@ def realise(
     """
     used: set[str] = set().union(*[_marks(role, text) for text in said])
     names = tuple(slots)
-    texts = []
+    texts: list[str] = []
     for act in acts:
         plan = _plan(role, act, names, sharpness)
         phrase = _draw(plan, rng, used)
-        if phrase.mark:
-            used.add(phrase.mark)
         if phrase.slots:
             values = tuple(
                 [
-                    _fact(plan.facts[slot], slots, rng, said) if slot in plan.facts else slots[slot]
+                    _fact(plan.facts[slot], slots, rng, (*said, *texts))
+                    if slot in plan.facts
+                    else slots[slot]
                     for slot in phrase.slots
                 ]
             )
@@ -106,6 +107,7 @@ def realise(
         else:
             text = phrase.text
         texts.append(text)
+        used |= _marks(role, text)
     return " ".join(texts)
 
 
@@ -193,6 +195,7 @@ def _compile(line: str) -> Phrase:
     return Phrase(text, tuple(slots), max((piece.strip() for piece in pieces), key=len, default=""))
 
 
+@by_identity
 def task_slots(task: Task) -> Mapping[str, str]:
     """What a task of ``tasks/persuasion`` lets the persuader say.
 

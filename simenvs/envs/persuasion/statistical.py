@@ -23,6 +23,9 @@ GAMMA = 4.0
 """Default collapse exponent. Typicality bias sharpens a tuned LLM by γ = 1 + α/β (arXiv 2510.01171):
 with its measured α of 0.57 and 0.65 and KL weights β of 0.1 to 0.6, γ is 2 to 7.5."""
 
+SHARPEST = 100.0
+"""Largest exponent. Far beyond it all powers of probabilities are 0; here one answer is left already."""
+
 RECOVERY = 0.53
 """Share of log γ that verbalizing recovers by default: ρ = γ ** (1 - RECOVERY). With people as the
 target, verbalized sampling closed (.390 - .246) / (.390 - .119) of the KS gap that direct prompting
@@ -97,8 +100,8 @@ class StatisticalUser:
 
     Args:
         fit: a fit, or its name as for :func:`~simenvs.envs.persuasion.fits.load_fit`.
-        gamma: collapse exponent, > 0.
-        rho: exponent of verbalized candidates, > 0; by default as :data:`RECOVERY` says.
+        gamma: collapse exponent, in (0, 100].
+        rho: exponent of verbalized candidates, in (0, 100]; by default as :data:`RECOVERY` says.
         missed_tail: in [0, 1).
         responsiveness: ≥ 0.
         latent_class: a class of people to send, 0 ≤ class < :attr:`latent_classes`; all of them, by
@@ -128,6 +131,8 @@ class StatisticalUser:
         for name, value in {"gamma": gamma, "rho": rho}.items():
             if value is None or not _number(value) or not value > 0:
                 raise InvalidInputError(f"{name} must be a number above 0, not {value!r}")
+            if value > SHARPEST:
+                raise InvalidInputError(f"{name} must be at most {SHARPEST:g}, not {value!r}")
         if not _number(missed_tail) or not 0 <= missed_tail < 1:
             raise InvalidInputError(f"missed_tail must be in [0, 1), not {missed_tail!r}")
         if not _number(responsiveness) or responsiveness < 0:
@@ -312,7 +317,7 @@ class StatisticalUser:
         if gamma != 1:
             p **= gamma
         if offsets and self.offsets is not None:
-            p *= np.exp(np.add.reduce(self.offsets[list(_active(context.features()))]))
+            p *= _pull(self.offsets, _active(context.features()))
         return p
 
     def give_probability(self, context: Context, gamma: float = 1.0) -> float:
@@ -442,7 +447,7 @@ class StatisticalUser:
                 start /= np.add.reduce(start)
                 now = start
                 if self.offsets is not None:
-                    now = start * np.exp(np.add.reduce(self.offsets[list(active)]))
+                    now = start * _pull(self.offsets, active)
                     now /= np.add.reduce(now)
                 yield Decision(active, now, start, human, primary(own))
             self._say(acts, text)
@@ -464,6 +469,12 @@ def _number(value: object) -> bool:
 def _active(features: Sequence[int]) -> tuple[int, ...]:
     """Rows of the offsets that apply in a context."""
     return (*(i for i in features if i < _ALWAYS), _ALWAYS)
+
+
+def _pull(offsets: Array, active: tuple[int, ...]) -> Array:
+    """(21,) what the offsets multiply the odds of the primary acts by."""
+    out: Array = np.exp(np.add.reduce(offsets[list(active)]))
+    return out
 
 
 def _private(observation: Observation) -> bool:

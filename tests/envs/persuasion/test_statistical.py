@@ -7,6 +7,7 @@ import pytest
 
 import simenvs
 from simenvs.envs.persuasion.acts import PERSUADEE_ACTS
+from simenvs.envs.persuasion.collapse import sharpened
 from simenvs.envs.persuasion.context import Context, primary
 from simenvs.envs.persuasion.donation import committed_amount
 from simenvs.envs.persuasion.statistical import OFFSET_FEATURES, StatisticalUser, say_amount
@@ -237,3 +238,19 @@ def test_named_amounts_are_those_written():
     for message in replies(user, ASKED, 2000):
         if "provide-donation-amount" in message.acts:
             assert committed_amount(message.content) is not None, message.content
+
+
+@pytest.mark.parametrize("gamma", [0.01, 30.0, 100.0])
+def test_extreme_exponents_still_answer(gamma):
+    user = StatisticalUser("a", gamma=gamma, responsiveness=8.0)
+    assert replies(user, ASKED, 50)
+    assert replies(user, DONE, 50)
+    assert run_inline(user.candidates(ASKED, 5, rng=Stream(1)))
+    for p in (0.0, 1e-13, 0.3, 1 - 1e-13, 1.0):
+        assert 0 <= sharpened(p, gamma) <= 1
+
+
+@pytest.mark.parametrize("option", ["gamma", "rho"])
+def test_exponents_beyond_are_refused(option):
+    with pytest.raises(InvalidInputError, match=f"{option} must be at most 100, not 1000"):
+        StatisticalUser("a", **{option: 1000})

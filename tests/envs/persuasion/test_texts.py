@@ -47,6 +47,14 @@ def test_nothing_is_repeated_while_something_is_left():
     assert len(set(said)) == 8
 
 
+def test_two_acts_of_a_message_do_not_tell_the_same_fact():
+    facts = TASKS[0].data["charity"]["facts"]
+    acts = ("credibility-appeal", "credibility-appeal")
+    for i in range(300):
+        text = realise("persuader", acts, task_slots(TASKS[0]), Stream(i))
+        assert all(text.count(fact) <= 1 for fact in facts), text
+
+
 def test_sharpness_narrows():
     def variety(sharpness):
         return len(
