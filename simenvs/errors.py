@@ -52,3 +52,43 @@ class EpisodeOverError(SimenvsError, RuntimeError):
 
 class JournalError(SimenvsError):
     """A journal belongs to another run, is in use, or is damaged."""
+
+
+class ModelError(SimenvsError):
+    """A language model gave no answer.
+
+    Attributes:
+        kind: one of :data:`MODEL_FAILURES`.
+        retry: whether the same call may succeed later.
+        retry_after: seconds that the server asks to wait, ``None`` if it doesn't say.
+    """
+
+    def __init__(
+        self, kind: str, message: str, *, retry: bool = False, retry_after: float | None = None
+    ) -> None:
+        super().__init__(f"{kind}: {message}")
+        self.kind, self.message = kind, message
+        self.retry, self.retry_after = retry, retry_after
+
+    def __reduce__(self) -> tuple[type[ModelError], tuple[str, str]]:
+        return type(self), (self.kind, self.message)
+
+
+MODEL_FAILURES = (
+    "no_key",
+    "refused_connection",
+    "dropped_connection",
+    "timeout",
+    "rate_limit",
+    "server_error",
+    "unknown_model",
+    "context_overflow",
+    "bad_request",
+    "malformed",
+    "empty",
+    "truncated",
+    "content_filter",
+    "not_recorded",
+    "deadline",
+)
+"""Why a language model gave no answer."""

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
+import contextlib
 import os
+import sys
 import threading
 from collections.abc import Coroutine
 from typing import Any, TypeVar
@@ -43,6 +46,7 @@ def run(coroutine: Coroutine[Any, Any, T]) -> T:
         if loop is None:
             loop = _loops[os.getpid()] = asyncio.new_event_loop()
             threading.Thread(target=loop.run_forever, name="simenvs-loop", daemon=True).start()
+            atexit.register(_close_connections, loop)
     ended = threading.Event()
 
     async def watched() -> tuple[T | None, BaseException | None]:
@@ -65,3 +69,11 @@ def run(coroutine: Coroutine[Any, Any, T]) -> T:
             future.cancel()
             ended.wait()
         raise
+
+
+def _close_connections(loop: asyncio.AbstractEventLoop) -> None:
+    """Say goodbye to the servers of language models, if any were talked to."""
+    serving = sys.modules.get("simenvs.models.serving")
+    if serving is not None and loop is _loops.get(os.getpid()):
+        with contextlib.suppress(TimeoutError):
+            asyncio.run_coroutine_threadsafe(serving.close_models(), loop).result(timeout=2)

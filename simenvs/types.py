@@ -180,12 +180,39 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
+class TokenTrace:
+    """A model's turn as the server computed it.
+
+    Attributes:
+        prompt_ids: the ids that the model read.
+        completion_ids: the ids that it wrote, its end-of-turn token included where it wrote one.
+        logprobs: one natural log-probability per id of ``completion_ids``; ``()`` where not served.
+    """
+
+    prompt_ids: tuple[int, ...]
+    completion_ids: tuple[int, ...]
+    logprobs: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Reply:
-    """A message with the record of how it came about; a policy may return it for a message."""
+    """A message with the record of how it came about; a policy may return it for a message.
+
+    Attributes:
+        message: what is said.
+        draw: how it was drawn, for verbalized sampling.
+        usage: what it cost.
+        reasoning: the thinking before it, which no other seat sees.
+        trace: its tokens, for training.
+        counts: what happened on the way, such as ``{"retry: rate_limit": 1, "candidates: asked again": 1}``.
+    """
 
     message: Message
     draw: Draw | None = None
     usage: Usage | None = None
+    reasoning: str = ""
+    trace: TokenTrace | None = None
+    counts: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
