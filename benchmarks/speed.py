@@ -16,7 +16,7 @@ from typing import Any
 import gymnasium
 
 import simenvs
-from simenvs.rollout import Playthrough
+from simenvs.playthrough import Playthrough
 from simenvs.running import run_inline
 from simenvs.seeding import Stream
 from simenvs.testing import Script

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,6 +17,7 @@ from simenvs.types import (
     Message,
     Role,
     StopReason,
+    TokenTrace,
     ToolCall,
     Usage,
 )
@@ -36,6 +38,9 @@ class Turn:
         error: why the environment refused the message, ``None`` if it did not.
         draw: how the reply was drawn, for verbalized sampling.
         usage: what the reply cost.
+        reasoning: the thinking before it, which no other seat saw.
+        trace: its tokens, where the model's server gave them.
+        counts: what happened on the way, as in :class:`~simenvs.types.Reply`.
     """
 
     step: int
@@ -45,6 +50,9 @@ class Turn:
     error: str | None = None
     draw: Draw | None = None
     usage: Usage | None = None
+    reasoning: str = ""
+    trace: TokenTrace | None = None
+    counts: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +69,8 @@ class Episode:
         rewards: per seat, the sum of its rewards.
         stop_reason: why it ended.
         failure_kind: whose failure ended it, ``None`` for a proper end.
+        failure_name: what failed, in a word: one of :data:`~simenvs.errors.MODEL_FAILURES`,
+            ``unusable`` for actions that could not be used, or the name of an exception.
         failure: what failed, for a person to read.
         mask_sample: True if it must not train the policy, as the failure wasn't the policy's.
         outcome: the benchmark's result, as in ``info`` at the last step.
@@ -78,6 +88,7 @@ class Episode:
     failure: str | None = None
     mask_sample: bool = False
     outcome: Mapping[str, Any] = field(default_factory=dict)
+    failure_name: str | None = None
 
     @property
     def key(self) -> tuple[int, int]:
@@ -88,6 +99,14 @@ class Episode:
     def usage(self) -> Usage:
         """What the whole episode cost."""
         return sum((t.usage for t in self.turns if t.usage), start=Usage())
+
+    @property
+    def counts(self) -> Counter[str]:
+        """What happened on the way, summed over all turns."""
+        total: Counter[str] = Counter()
+        for turn in self.turns:
+            total.update(turn.counts)
+        return total
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-able dict; :meth:`from_dict` gives an equal episode back."""
@@ -104,6 +123,7 @@ class Episode:
             "rewards": dict(self.rewards),
             "stop_reason": str(self.stop_reason),
             "failure_kind": self.failure_kind,
+            "failure_name": self.failure_name,
             "failure": self.failure,
             "mask_sample": self.mask_sample,
             "outcome": dict(self.outcome),
@@ -133,6 +153,7 @@ class Episode:
                 stop_reason=StopReason(data["stop_reason"]),
                 failure_kind=data["failure_kind"],
                 failure=data["failure"],
+                failure_name=data.get("failure_name"),
                 mask_sample=data["mask_sample"],
                 outcome=_frozen(data["outcome"]),
             )
@@ -211,6 +232,13 @@ def _turn_to_dict(turn: Turn) -> dict[str, Any]:
     if turn.usage is not None:
         use = turn.usage
         out["usage"] = [use.calls, use.prompt_tokens, use.completion_tokens, use.dollars]
+    if turn.reasoning:
+        out["reasoning"] = turn.reasoning
+    if turn.trace is not None:
+        trace = turn.trace
+        out["trace"] = [trace.prompt_ids, trace.completion_ids, trace.logprobs]
+    if turn.counts:
+        out["counts"] = dict(turn.counts)
     return out
 
 
@@ -233,6 +261,9 @@ def _turn_from_dict(data: Mapping[str, Any]) -> Turn:
         data.get("error"),
         draw,
         Usage(*data["usage"]) if "usage" in data else None,
+        data.get("reasoning", ""),
+        TokenTrace(*map(tuple, data["trace"])) if "trace" in data else None,
+        data.get("counts", {}),
     )
 
 

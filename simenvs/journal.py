@@ -34,7 +34,7 @@ class Journal:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self._fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
         try:
-            self._open(json.loads(json.dumps(run)))
+            self._open(json.loads(json.dumps(run, default=_named)))
         except BaseException:
             os.close(self._fd)
             raise
@@ -110,6 +110,11 @@ class Journal:
         """Flush to the disk and release the file."""
         os.fsync(self._fd)
         os.close(self._fd)
+
+
+def _named(value: object) -> str:
+    """What stands for an object made in code."""
+    return str(getattr(value, "name", type(value).__name__))
 
 
 def read_journal(path: str | Path) -> Iterator[Episode]:

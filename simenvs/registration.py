@@ -28,6 +28,7 @@ class Benchmark:
         wrapper: ``module:function`` around the single-agent environment, if the ids have one.
         fixed: options that are part of the id.
         summary: one line for lists.
+        success_above: an episode in which the policy's reward is higher is a success.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Benchmark:
     summary: str
     wrapper: str | None = None
     fixed: Mapping[str, Any] | None = None
+    success_above: float = 0.0
 
 
 BENCHMARKS = (
@@ -112,15 +114,22 @@ def make_env(env_id: str, **options: Any) -> SeatEnv[Any]:
     return cast("SeatEnv[Any]", build(**chosen))
 
 
-def make_simulator(env_id: str, **options: Any) -> dict[str, Simulator]:
+def make_simulator(
+    env_id: str, *, backend: str | None = None, **options: Any
+) -> dict[str, Simulator]:
     """What fills the user seat of an id, by seat; options meant for the environment are left aside.
 
+    Args:
+        env_id: the id.
+        backend: ``Single``, ``VS`` or ``Population`` instead of the id's own.
+        options: keyword options of the id.
+
     Raises:
-        UnknownNameError: for an unknown id or option.
+        UnknownNameError: for an unknown id, backend or option.
     """
     entry = lookup(env_id)
     build, chosen = _routed(entry, "make_simulator", options)
-    return cast("dict[str, Simulator]", build(entry.backend, **chosen))
+    return cast("dict[str, Simulator]", build(backend or entry.backend, **chosen))
 
 
 def _routed(

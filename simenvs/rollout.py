@@ -3,225 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-import logging
+import sys
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
-from simenvs.actions import Action, clean
 from simenvs.env import SeatEnv
-from simenvs.episode import Episode, Turn
-from simenvs.errors import InvalidInputError, UnknownNameError
+from simenvs.episode import Episode
+from simenvs.errors import InvalidInputError
 from simenvs.journal import Journal
+from simenvs.playthrough import Player, Playthrough
 from simenvs.registration import make_env, make_simulator
-from simenvs.running import run
-from simenvs.seeding import Stream
-from simenvs.simulators.base import Policy, Simulator
-from simenvs.types import FailureKind, Group, Message, Reply, StopReason, Task
+from simenvs.running import run as run_in_background
+from simenvs.types import Group, Task
 
-Player = Policy | Simulator
 EnvSource = str | Callable[[], SeatEnv[Any]]
-
-_log = logging.getLogger("simenvs")
-
-
-class Playthrough:
-    """One episode in progress: the environment, who sits in its seats, and the record.
-
-    Seats without a player are open: :meth:`play` returns when one of them is to act, and their
-    actions are handed to its next call.
-
-    Args:
-        env: a fresh or finished environment; it is reset here.
-        players: per seat a policy, or a simulator that sends one.
-        seed: determines the episode together with ``group``.
-        task: a task, its id, or ``None`` to draw one by the seed.
-        group: which episode of a group of equal seed this is.
-        env_id: the name under which the record files the environment.
-
-    Raises:
-        UnknownNameError: if a player is given for a seat that does not exist.
-    """
-
-    def __init__(
-        self,
-        env: SeatEnv[Any],
-        players: Mapping[str, Player],
-        *,
-        seed: int | None,
-        task: Task | str | None = None,
-        group: Group | None = None,
-        env_id: str | None = None,
-    ) -> None:
-        self.env = env
-        self.env_id = env_id or env.metadata["name"]
-        self.group = group
-        self.observations, self.infos = env.reset(seed, {"task": task})
-        seed = env.episode_seed if seed is None else seed
-        assert seed is not None  # reset sets it
-        self.seed: int = seed
-        index = group.index if group else 0
-        self._policies: dict[str, Policy] = {}
-        for seat, player in players.items():
-            if seat not in env.seats:
-                raise UnknownNameError("seat", seat, env.seats)
-            if hasattr(player, "spawn"):
-                stream = Stream(seed, "spawn", seat)
-                player = player.spawn(env.task, rng=stream, group=group)
-            self._policies[seat] = player
-        self._streams = {seat: Stream(seed, index, seat) for seat in self._policies}
-        self._turns: list[list[Any]] = []
-        self._latest: dict[str, list[Any]] = {}
-        self._step = 0
-        self.rewards = dict.fromkeys(env.seats, 0.0)
-        self.terminated = self.truncated = False
-        self.failure: str | None = None
-
-    @property
-    def over(self) -> bool:
-        """Whether the episode has ended."""
-        return not self.env.agents
-
-    @property
-    def waits(self) -> bool:
-        """Whether any player may wait for something; if not, :func:`run_inline` can play."""
-        return any(getattr(policy, "waits", True) for policy in self._policies.values())
-
-    async def play(self, actions: Mapping[str, Action] | None = None) -> None:
-        """Play until an open seat is to act or the episode ends.
-
-        Args:
-            actions: what the open seats that are to act do now.
-        """
-        env = self.env
-        given: dict[str, Any] = dict(actions) if actions else {}
-        while env.agents:
-            acting = env.acting()
-            players = [seat for seat in acting if seat not in given]
-            if any(seat not in self._policies for seat in players):
-                return
-            failed: tuple[str, Exception] | None = None
-            if len(players) == 1:
-                seat = players[0]
-                try:
-                    given[seat] = await self._policies[seat].act(
-                        self.observations[seat], rng=self._streams[seat].child(self._step)
-                    )
-                except Exception as error:
-                    failed = (seat, error)
-            elif players:
-                replies = await asyncio.gather(
-                    *(
-                        self._policies[seat].act(
-                            self.observations[seat], rng=self._streams[seat].child(self._step)
-                        )
-                        for seat in players
-                    ),
-                    return_exceptions=True,
-                )
-                for seat, reply in zip(players, replies, strict=True):
-                    if isinstance(reply, Exception):
-                        failed = failed or (seat, reply)
-                    elif isinstance(reply, BaseException):
-                        raise reply
-                    else:
-                        given[seat] = reply
-            self._apply(acting, given, failed)
-            given = {}
-
-    def _apply(
-        self,
-        acting: Sequence[str],
-        given: dict[str, Any],
-        failed: tuple[str, Exception] | None,
-    ) -> None:
-        env = self.env
-        for seat in acting:
-            if seat not in given:
-                continue
-            action = given[seat]
-            reply = action if isinstance(action, Reply) else None
-            if reply is not None:
-                given[seat] = action = reply.message
-            turn = [self._step, seat, action, 0.0, None, reply]
-            self._turns.append(turn)
-            self._latest[seat] = turn
-        if failed is not None:
-            seat, error = failed
-            result = env.fail("policy" if seat == env.policy_seat else "simulator", str(error))
-            self._note(f"{seat} failed", error)
-        else:
-            try:
-                result = env.step(given)
-            except Exception as error:
-                result = env.fail("environment", str(error))
-                self._note("the environment failed", error)
-        self.observations, rewards, terminated, truncated, self.infos = result
-        for seat, reward in rewards.items():
-            self.rewards[seat] += reward
-            if reward and seat in self._latest:
-                self._latest[seat][3] += reward
-        for seat in acting:
-            error_text = self.infos[seat].get("error")
-            if error_text and seat in given:
-                self._latest[seat][4] = error_text
-        self._step += 1
-        if not env.agents:
-            self.terminated = any(terminated.values())
-            self.truncated = any(truncated.values())
-
-    def _note(self, what: str, error: Exception) -> None:
-        self.failure = clean(f"{what}: {type(error).__name__}: {error}")
-        _log.warning("%s, seed %s: %s", self.env_id, self.seed, self.failure)
-        _log.debug("where it failed", exc_info=error)
-
-    def episode(self) -> Episode:
-        """The record of the finished episode.
-
-        Raises:
-            InvalidInputError: if it is not finished.
-        """
-        if not self.over:
-            raise InvalidInputError("the episode is still running; its record comes at its end")
-        info = dict(self.infos[self.env.policy_seat])
-        failure_kind: FailureKind | None = info.pop("failure_kind")
-        failure = self.failure or (info.get("error") if failure_kind else None)
-        mask_sample = info.pop("mask_sample")
-        stop_reason: StopReason = info.pop("stop_reason")
-        for flag in ("error", "ignored"):
-            info.pop(flag, None)
-        return Episode(
-            env_id=self.env_id,
-            task_id=self.env.task.id,
-            seed=self.seed,
-            group=self.group,
-            players={
-                seat: dict(getattr(policy, "profile", {"policy": type(policy).__name__}))
-                for seat, policy in self._policies.items()
-            },
-            turns=tuple(_turn(*turn) for turn in self._turns),
-            rewards=dict(self.rewards),
-            stop_reason=stop_reason,
-            failure_kind=failure_kind,
-            failure=failure,
-            mask_sample=mask_sample,
-            outcome=info,
-        )
-
-
-def _turn(
-    step: int, seat: str, action: Any, reward: float, error: str | None, reply: Reply | None
-) -> Turn:
-    if isinstance(action, Message):
-        message = action
-    elif isinstance(action, Mapping):
-        message = Message(content=clean(str(action.get("content") or "")))
-    else:
-        message = Message(content="" if action is None else clean(str(action)))
-    if reply is None:
-        return Turn(step, seat, message, reward, error)
-    return Turn(step, seat, message, reward, error, reply.draw, reply.usage)
 
 
 async def rollout(
@@ -232,6 +30,7 @@ async def rollout(
     task: Task | str | None = None,
     group: Group | None = None,
     env_id: str | None = None,
+    deadline: float | None = None,
 ) -> Episode:
     """Play one episode with a player in every seat.
 
@@ -242,6 +41,7 @@ async def rollout(
         task: a task or its id; drawn by the seed if ``None``.
         group: which episode of a group of equal seed this is.
         env_id: the name in the record, the environment's own by default.
+        deadline: seconds that it may last, see :class:`Playthrough`.
 
     Raises:
         InvalidInputError: if a seat has no player.
@@ -250,7 +50,9 @@ async def rollout(
     missing = [seat for seat in env.seats if seat not in players]
     if missing:
         raise InvalidInputError(f"nobody sits in {', '.join(missing)}; give a player for each seat")
-    play = Playthrough(env, players, seed=seed, task=task, group=group, env_id=env_id)
+    play = Playthrough(
+        env, players, seed=seed, task=task, group=group, env_id=env_id, deadline=deadline
+    )
     await play.play()
     return play.episode()
 
@@ -265,6 +67,8 @@ async def rollouts(
     max_concurrency: int = 256,
     journal: str | Path | None = None,
     task: str | None = None,
+    deadline: float | None = None,
+    run: Mapping[str, Any] | None = None,
 ) -> AsyncIterator[Episode]:
     """Play many episodes at once; yields each as it finishes.
 
@@ -282,6 +86,9 @@ async def rollouts(
         journal: file to which each finished episode is appended; if it exists, its episodes are
             yielded and not played again.
         task: id of the task to play; drawn by the seed if ``None``.
+        deadline: seconds that an episode may last, see :class:`Playthrough`.
+        run: more that tells this run from others, JSON-able, such as the players' settings; a journal
+            begun with something else is refused.
 
     Raises:
         InvalidInputError: for options out of range or an empty seat.
@@ -311,8 +118,8 @@ async def rollouts(
     log: Journal | None = None
     if journal is not None:
         name = env_id or first.metadata["name"]
-        run = {"env": name, "options": options, "group_size": group_size, "task": task}
-        log = Journal(journal, run)
+        about = {"env": name, "options": options, "group_size": group_size, "task": task}
+        log = Journal(journal, {**about, **(run or {})})
     idle = [first]
     pending: deque[tuple[int, int]] = deque()
     finished: asyncio.Queue[Episode | BaseException | None] = asyncio.Queue()
@@ -329,7 +136,13 @@ async def rollouts(
             loop.call_soon(start_another)
             try:
                 episode = await rollout(
-                    own, players, seed=seed, task=task, group=group, env_id=env_id
+                    own,
+                    players,
+                    seed=seed,
+                    task=task,
+                    group=group,
+                    env_id=env_id,
+                    deadline=deadline,
                 )
             finally:
                 waiting -= 1
@@ -353,6 +166,7 @@ async def rollouts(
             finished.put_nowait(failed)
 
     loop = asyncio.get_running_loop()
+    _running[loop] = _running.get(loop, 0) + 1
     try:
         if log is not None:
             for episode in log.episodes():
@@ -374,6 +188,14 @@ async def rollouts(
         await asyncio.gather(*workers, return_exceptions=True)
         if log is not None:
             log.close()
+        _running[loop] -= 1
+        serving = sys.modules.get("simenvs.models.serving")
+        if not _running[loop] and serving is not None:
+            await serving.close_models()
+
+
+_running: WeakKeyDictionary[asyncio.AbstractEventLoop, int] = WeakKeyDictionary()
+"""Per event loop, how many rollouts go on: the last one closes the models' connections."""
 
 
 def collect(
@@ -404,4 +226,4 @@ def collect(
         return done
 
     rank = {seed: i for i, seed in enumerate(order)}
-    return sorted(run(gather()), key=lambda episode: (rank[episode.seed], episode.key[1]))
+    return sorted(run_in_background(gather()), key=lambda episode: (rank[episode.seed], episode.key[1]))

@@ -14,8 +14,8 @@ from simenvs.actions import Action
 from simenvs.env import SeatEnv
 from simenvs.episode import Episode
 from simenvs.errors import EpisodeOverError, InvalidInputError
+from simenvs.playthrough import Player, Playthrough
 from simenvs.registration import lookup, make_env, make_simulator
-from simenvs.rollout import Player, Playthrough
 from simenvs.running import run, run_inline
 from simenvs.types import Group, Observation
 

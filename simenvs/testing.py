@@ -15,7 +15,8 @@ from simenvs.actions import Action, deliver
 from simenvs.env import SeatEnv, Step
 from simenvs.episode import Episode
 from simenvs.errors import EpisodeOverError, UnknownNameError
-from simenvs.rollout import Player, Playthrough, rollout
+from simenvs.playthrough import Player, Playthrough
+from simenvs.rollout import rollout
 from simenvs.running import run
 from simenvs.seeding import Stream
 from simenvs.types import Message, Observation, StopReason

@@ -180,6 +180,23 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
+class Verbalized:
+    """What a user model offers when asked for several answers.
+
+    Attributes:
+        candidates: as the model gives them: possibly fewer, repeated, or not summing to 1.
+        usage: what asking cost.
+        reasoning: the model's thinking.
+        counts: how it went, such as ``{"candidates: repaired": 1}``.
+    """
+
+    candidates: tuple[Candidate, ...]
+    usage: Usage | None = None
+    reasoning: str = ""
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class TokenTrace:
     """A model's turn as the server computed it.
 
@@ -199,7 +216,7 @@ class Reply:
     """A message with the record of how it came about; a policy may return it for a message.
 
     Attributes:
-        message: what is said.
+        message: what is said; a string is parsed by the environment, as any action.
         draw: how it was drawn, for verbalized sampling.
         usage: what it cost.
         reasoning: the thinking before it, which no other seat sees.
@@ -207,7 +224,7 @@ class Reply:
         counts: what happened on the way, such as ``{"retry: rate_limit": 1, "candidates: asked again": 1}``.
     """
 
-    message: Message
+    message: Message | str
     draw: Draw | None = None
     usage: Usage | None = None
     reasoning: str = ""

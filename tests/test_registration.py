@@ -24,7 +24,7 @@ def test_the_grid():
         ({"personas": "persuasionn"}, "unknown persona bank 'persuasionn'; did you mean"),
         ({"tasks": "persuation"}, "unknown task set 'persuation'; did you mean 'persuasion'"),
         ({"split": "test"}, "unknown split 'test'"),
-        ({"model": "gpt"}, "unknown user model 'gpt'"),
+        ({"model": "gpt"}, "names no provider; write 'openai/gpt'"),
         ({"weighting": "state"}, "did you mean 'stated'"),
         ({"k": 1}, "whole number from 2"),
         ({"k": "5"}, "whole number from 2, not '5'"),

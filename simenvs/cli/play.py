@@ -29,8 +29,8 @@ def add(commands: Commands) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Play one episode."""
+    from simenvs.playthrough import Playthrough
     from simenvs.registration import make_env, make_simulator
-    from simenvs.rollout import Playthrough
     from simenvs.running import run, run_inline
     from simenvs.simulators.human import TerminalHuman, printable
 

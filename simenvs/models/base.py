@@ -67,10 +67,12 @@ class ChatModel(ABC):
 
     Attributes:
         name: the model with what sets it apart, for the record.
+        native_tools: whether tools are best offered to its server; else they are described in the text.
     """
 
     name: str = "model"
     waits: bool = True
+    native_tools: bool = True
 
     @abstractmethod
     async def complete(

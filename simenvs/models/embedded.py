@@ -37,6 +37,8 @@ class EmbeddedLM(OpenAIModel):
         DataMissingError: if server or weights are not installed.
     """
 
+    native_tools = False
+
     def __init__(
         self,
         *,

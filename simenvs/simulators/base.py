@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol, runtime_checkable
 
 from simenvs.seeding import Stream
-from simenvs.types import Candidate, Group, Message, Observation, Persona, Reply, Task
+from simenvs.types import Group, Message, Observation, Persona, Reply, Task, Verbalized
 
 
 @runtime_checkable
@@ -36,10 +36,26 @@ class UserModel(Protocol):
         """One answer, drawn from the model's own distribution, collapsed as it is."""
         ...
 
-    async def candidates(self, observation: Observation, k: int, *, rng: Stream) -> list[Candidate]:
+    async def candidates(
+        self,
+        observation: Observation,
+        k: int,
+        *,
+        rng: Stream,
+        threshold: float | None = None,
+        probabilities: bool = True,
+    ) -> Verbalized:
         """Up to ``k`` answers with the probabilities that the model states for them.
 
         They are as the model gives them: possibly fewer, repeated, or not summing to 1.
+
+        Args:
+            observation: what the seat sees.
+            k: how many are wanted.
+            rng: of this call.
+            threshold: the model may be told to give answers less likely than this; they are chosen by
+                it afterwards in any case.
+            probabilities: false if the stated probabilities will not be used.
         """
         ...
 

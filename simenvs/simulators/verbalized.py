@@ -5,20 +5,36 @@ Source: Zhang et al., "Verbalized Sampling", arXiv 2510.01171.
 
 from __future__ import annotations
 
+import asyncio
 import math
 from bisect import bisect_right
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from hashlib import blake2b
 from itertools import accumulate
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from simenvs.errors import InvalidInputError, UnknownNameError
 from simenvs.seeding import Stream
 from simenvs.simulators.base import Policy, UserModel
 from simenvs.simulators.single import draw_user, profile_of
-from simenvs.types import Candidate, Draw, Group, Message, Observation, Persona, Reply, Task
+from simenvs.types import (
+    Candidate,
+    Draw,
+    Group,
+    Message,
+    Observation,
+    Persona,
+    Reply,
+    Task,
+    Usage,
+    Verbalized,
+)
 
-Weighting = Literal["stated", "uniform"]
+Weighting = Literal["stated", "softmax", "uniform"]
+
+_SHARED_AT_MOST = 16_384
 
 
 class VerbalizedSampling:
@@ -27,7 +43,8 @@ class VerbalizedSampling:
     In a group (same task and seed, as in GRPO) all episodes that share a context share one
     verbalized distribution and draw from it in strata: episode i of G takes the quantile range
     [s, s + 1) / G, where s is a permutation of 0..G-1 that depends on the group's seed and the
-    context alone. Each episode's draw still follows the candidates' probabilities.
+    context alone. Each episode's draw still follows the candidates' probabilities. A model that waits is
+    asked once for all of them; the replies of the others say ``candidates: shared``, and their usage is 0.
 
     Args:
         model: the user model.
@@ -35,7 +52,11 @@ class VerbalizedSampling:
         k: number of candidates asked for, ≥ 2.
         threshold: keep only candidates stated below this probability, in (0, 1] (the tail); all if
             none is that rare, or ``None``.
-        weighting: draw by the ``stated`` probabilities, or ``uniform``.
+        weighting: draw by the ``stated`` probabilities; by the ``softmax`` of them, which is flatter; or
+            ``uniform``, which asks a language model for no probabilities (unless there is a threshold).
+
+    Attributes:
+        calls_saved: how often a call was shared instead of made.
 
     Raises:
         InvalidInputError: if ``k`` or ``threshold`` is out of range.
@@ -56,13 +77,18 @@ class VerbalizedSampling:
             raise InvalidInputError(f"k must be a whole number from 2, not {k!r}")
         if threshold is not None and not 0 < threshold <= 1:
             raise InvalidInputError(f"threshold must be in (0, 1], not {threshold!r}")
-        if weighting not in ("stated", "uniform"):
-            raise UnknownNameError("weighting", weighting, ["stated", "uniform"])
+        if weighting not in get_args(Weighting):
+            raise UnknownNameError("weighting", weighting, get_args(Weighting))
         self.model = model
         self.personas = tuple(personas)
         self.k = k
         self.threshold = threshold
-        self.weighting = weighting
+        self.weighting: Weighting = weighting
+        self.calls_saved = 0
+        self._shared: OrderedDict[tuple[Any, ...], asyncio.Task[Verbalized]] = OrderedDict()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_shared": OrderedDict()}
 
     def spawn(self, task: Task, *, rng: Stream, group: Group | None = None) -> Policy:
         """One user for one episode."""
@@ -96,15 +122,25 @@ class VerbalizedUser:
         """Ask for candidates and draw one; without a usable candidate, one plain reply."""
         simulator, group = self.simulator, self.group
         context = 0
+        shared = False
         if group is None:
-            asking = rng.child("candidates")
+            offer = await self._ask(observation, rng.child("candidates"))
         else:
             context = context_key(observation)
             asking = Stream(group.seed, "candidates", context)
-        offered = await self.model.candidates(observation, simulator.k, rng=asking)
-        candidates = clean_candidates(offered, simulator.threshold, simulator.weighting)
+            if self.waits:
+                offer, shared = await self._share(observation, asking, (group.seed, context))
+            else:
+                offer = await self._ask(observation, asking)
+        counts = dict(offer.counts)
+        if shared:
+            counts = {"candidates: shared": 1}
+        candidates = clean_candidates(offer.candidates, simulator.threshold, simulator.weighting)
+        if len(candidates) < len(offer.candidates) and not shared and counts:
+            counts["candidates: dropped"] = len(offer.candidates) - len(candidates)
+        usage = Usage() if shared else offer.usage
         if not candidates:
-            return await self.model.reply(observation, rng=rng)
+            return _after(await self.model.reply(observation, rng=rng), usage, counts)
         at = rng.random()
         if group is not None:
             at = (stratum(group, context) + at) / group.size
@@ -113,7 +149,52 @@ class VerbalizedUser:
         while not candidates[index].probability > 0:
             index -= 1
         chosen = candidates[index]
-        return Reply(chosen.message, Draw(candidates, index, chosen.probability))
+        draw = Draw(candidates, index, chosen.probability)
+        return Reply(chosen.message, draw, usage, offer.reasoning, counts=counts)
+
+    async def _ask(self, observation: Observation, rng: Stream) -> Verbalized:
+        simulator = self.simulator
+        threshold = simulator.threshold
+        return await self.model.candidates(
+            observation,
+            simulator.k,
+            rng=rng,
+            threshold=threshold,
+            probabilities=simulator.weighting != "uniform" or threshold is not None,
+        )
+
+    async def _share(
+        self, observation: Observation, rng: Stream, key: tuple[Any, ...]
+    ) -> tuple[Verbalized, bool]:
+        """The candidates in this context of this group, and whether another episode asked for them."""
+        tasks = self.simulator._shared
+        key = (*key, self.profile["model"], self.profile["persona"])
+        task = tasks.get(key)
+        if task is not None and (task.done() or task.get_loop() is asyncio.get_running_loop()):
+            # An episode that is cut off must not take the others' candidates with it.
+            offer = await asyncio.shield(task)
+            self.simulator.calls_saved += 1
+            return offer, True
+        task = tasks[key] = asyncio.create_task(self._ask(observation, rng))
+        if len(tasks) > _SHARED_AT_MOST:
+            tasks.popitem(last=False)
+        try:
+            return await asyncio.shield(task), False
+        except BaseException:
+            if task.done():
+                tasks.pop(key, None)
+            raise
+
+
+def _after(plain: Message | Reply, usage: Usage | None, counts: Mapping[str, int]) -> Message | Reply:
+    """A plain reply with what was spent before on candidates that came to nothing."""
+    if usage is None and not counts:
+        return plain
+    reply = plain if isinstance(plain, Reply) else Reply(plain)
+    both = {**counts}
+    for name, count in {"candidates: plain": 1, **reply.counts}.items():
+        both[name] = both.get(name, 0) + count
+    return replace(reply, usage=(usage or Usage()) + (reply.usage or Usage()), counts=both)
 
 
 def clean_candidates(
@@ -122,7 +203,8 @@ def clean_candidates(
     """Distinct, non-empty candidates with probabilities that sum to 1.
 
     Repeats of an earlier candidate are dropped. Probabilities that are not finite or negative count
-    as 0; if none is left positive, all count the same. ``threshold`` keeps the tail, by stated
+    as 0; if none is left positive, all count the same. ``softmax`` takes the probabilities, made to sum
+    to 1, for logits. ``threshold`` keeps the tail, by stated
     probability, where there is one.
     """
     seen: set[tuple[str, str]] = set()
@@ -145,6 +227,9 @@ def clean_candidates(
     if weighting == "uniform" or not 0 < total < math.inf:
         kept = [(message, 1.0) for message, _ in kept]
         total = float(len(kept))
+    elif weighting == "softmax":
+        kept = [(message, math.exp(p / total)) for message, p in kept]
+        total = sum(p for _, p in kept)
     return tuple(Candidate(message, p / total) for message, p in kept)
 
 

@@ -16,7 +16,7 @@ from simenvs.simulators import Population, Single, VerbalizedSampling
 from simenvs.simulators.population import Prioritised, Weighted
 from simenvs.simulators.verbalized import clean_candidates, context_key, stratum
 from simenvs.testing import Script
-from simenvs.types import Candidate, Group, Message, Reply, ToolCall
+from simenvs.types import Candidate, Group, Message, Reply, ToolCall, Verbalized
 
 PEOPLE = simenvs.load_personas()
 TASK = simenvs.load_tasks()[0]
@@ -39,9 +39,9 @@ class Model:
     async def reply(self, observation, *, rng):
         return Message(content="plain")
 
-    async def candidates(self, observation, k, *, rng):
+    async def candidates(self, observation, k, *, rng, **wishes):
         self.asked.append((k, rng.key))
-        return [Candidate(Message(content=text), p) for text, p in self.offered]
+        return Verbalized(tuple(Candidate(Message(content=text), p) for text, p in self.offered))
 
 
 def draw(simulator, rng, group=None):
@@ -100,7 +100,7 @@ candidates = st.lists(
 )  # fmt: skip
 
 
-@given(candidates, st.none() | st.floats(0.01, 1), st.sampled_from(["stated", "uniform"]))
+@given(candidates, st.none() | st.floats(0.01, 1), st.sampled_from(["stated", "softmax", "uniform"]))
 def test_cleaned_candidates_are_a_distribution(offered, threshold, weighting):
     kept = clean_candidates(offered, threshold, weighting)
     marks = [(c.message.content.strip(), bool(c.message.tool_calls)) for c in kept]

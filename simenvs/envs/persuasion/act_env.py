@@ -12,7 +12,7 @@ from simenvs.envs.persuasion.act_features import FEATURES, ActFeatures, Features
 from simenvs.envs.persuasion.acts import PERSUADER_ACTIONS
 from simenvs.envs.persuasion.phrasing import realise, task_slots
 from simenvs.errors import InvalidInputError
-from simenvs.rollout import Playthrough
+from simenvs.playthrough import Playthrough
 from simenvs.seeding import Stream
 from simenvs.single_agent import SingleAgentEnv
 from simenvs.types import Message, Observation

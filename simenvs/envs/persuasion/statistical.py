@@ -17,7 +17,7 @@ from simenvs.envs.persuasion.fits import Array, UserFit, load_fit
 from simenvs.envs.persuasion.phrasing import persona_slots, realise
 from simenvs.errors import InvalidInputError
 from simenvs.seeding import Stream
-from simenvs.types import Candidate, Message, Observation, Persona, ToolCall
+from simenvs.types import Candidate, Message, Observation, Persona, ToolCall, Verbalized
 
 GAMMA = 4.0
 """Default collapse exponent. Typicality bias sharpens a tuned LLM by γ = 1 + α/β (arXiv 2510.01171):
@@ -367,25 +367,41 @@ class StatisticalUser:
         acts = self._plain.acts[sequences[bisect_right(edges, rng.random() * edges[-1])]]
         return self._message(observation, acts, self.gamma, rng)
 
-    async def candidates(self, observation: Observation, k: int, *, rng: Stream) -> list[Candidate]:
-        """Up to ``k`` different answers with stated probabilities."""
+    async def candidates(
+        self,
+        observation: Observation,
+        k: int,
+        *,
+        rng: Stream,
+        threshold: float | None = None,
+        probabilities: bool = True,
+    ) -> Verbalized:
+        """Up to ``k`` different answers with stated probabilities, whatever is wished for."""
         context = self._follow(observation["messages"])
         if _private(observation):
             amounts, p = self.donation_probabilities(context, self.rho)
             chosen = without_replacement(p, k, self.missed_tail, rng)
             total = float(p[chosen].sum())
-            return [Candidate(_donation(float(amounts[i])), float(p[i]) / total) for i in chosen]
+            return Verbalized(
+                tuple(
+                    [Candidate(_donation(float(amounts[i])), float(p[i]) / total) for i in chosen]
+                )
+            )
         options = self._verbalized
         p = self.act_probabilities(context, gamma=self.rho)[options.primary] * options.share
         chosen = without_replacement(p, k, self.missed_tail, rng)
         total = float(p[chosen].sum())
-        return [
-            Candidate(
-                self._message(observation, options.acts[i], self.rho, rng.child(int(i))),
-                float(p[i]) / total,
+        return Verbalized(
+            tuple(
+                [
+                    Candidate(
+                        self._message(observation, options.acts[i], self.rho, rng.child(int(i))),
+                        float(p[i]) / total,
+                    )
+                    for i in chosen
+                ]
             )
-            for i in chosen
-        ]
+        )
 
     def _message(
         self, observation: Observation, acts: tuple[str, ...], gamma: float, rng: Stream

@@ -86,19 +86,19 @@ def test_a_pledge_moves_the_donation():
 @pytest.mark.parametrize("k", [2, 5, 8])
 def test_candidates_are_distinct_and_stated_in_proportion(k):
     user = StatisticalUser("a", gamma=4.0, missed_tail=0.0)
-    found = run_inline(user.candidates(ASKED, k, rng=Stream(3)))
+    found = run_inline(user.candidates(ASKED, k, rng=Stream(3))).candidates
     assert len(found) == k
     assert len({candidate.message.acts for candidate in found}) == k
     assert sum(candidate.probability for candidate in found) == pytest.approx(1)
     for seen in (DONE,):
-        found = run_inline(user.candidates(seen, k, rng=Stream(3)))
+        found = run_inline(user.candidates(seen, k, rng=Stream(3))).candidates
         amounts = [c.message.tool_calls[0].arguments["amount"] for c in found]
         assert len(set(amounts)) == len(amounts)
 
 
 def test_with_all_candidates_and_rho_1_verbalizing_recovers_people():
     user = StatisticalUser("a", gamma=4.0, rho=1.0, missed_tail=0.0)
-    found = run_inline(user.candidates(ASKED, 10_000, rng=Stream(3)))
+    found = run_inline(user.candidates(ASKED, 10_000, rng=Stream(3))).candidates
     context = Context()
     context.hear(("proposition-of-donation",))
     people = StatisticalUser("a", gamma=1.0).act_probabilities(context)
@@ -111,8 +111,8 @@ def test_with_all_candidates_and_rho_1_verbalizing_recovers_people():
 def test_the_missed_tail_is_missed():
     all_of_it = StatisticalUser("a", missed_tail=0.0)
     less = StatisticalUser("a", missed_tail=0.2)
-    many = run_inline(all_of_it.candidates(ASKED, 10_000, rng=Stream(3)))
-    few = run_inline(less.candidates(ASKED, 10_000, rng=Stream(3)))
+    many = run_inline(all_of_it.candidates(ASKED, 10_000, rng=Stream(3))).candidates
+    few = run_inline(less.candidates(ASKED, 10_000, rng=Stream(3))).candidates
     kept = {candidate.message.acts for candidate in few}
     missed = [c.probability for c in many if c.message.acts not in kept]
     assert len(missed) > 0
