@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
@@ -146,13 +146,15 @@ def _routed(
     return build, {name: value for name, value in given.items() if name in taken}
 
 
-def options_of_id(entry: EnvId) -> dict[str, Any]:
+def options_of_id(
+    entry: EnvId, functions: Sequence[str] = ("parallel_env", "make_simulator")
+) -> dict[str, Any]:
     """The keyword options of an id, environment's and simulator's, with their defaults."""
     module = import_module(entry.benchmark.module)
     fixed = {"backend", *(entry.benchmark.fixed or ())}
     return {
         name: parameter.default
-        for function in ("parallel_env", "make_simulator")
+        for function in functions
         for name, parameter in inspect.signature(getattr(module, function)).parameters.items()
         if name not in fixed
     }

@@ -82,10 +82,7 @@ def entries(path: Path, key: str) -> Iterator[Entry]:
     Raises:
         DataFormatError: if the file is not of this form.
     """
-    try:
-        text = path.read_text("utf-8")
-    except UnicodeDecodeError as error:
-        raise DataFormatError(f"{path}: not UTF-8 text (byte {error.start})") from None
+    text = _text(path)
     if path.suffix == ".jsonl":
         for number, line in enumerate(text.splitlines(), start=1):
             if line.strip():
@@ -131,6 +128,13 @@ def refuse_duplicates(identified: Sequence[tuple[str, str]]) -> None:
         seen[name] = where
 
 
+def _text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8")
+    except UnicodeDecodeError as error:
+        raise DataFormatError(f"{path}: not UTF-8 text (byte {error.start})") from None
+
+
 def _mapping(where: str, value: object) -> tuple[str, Mapping[str, Any]]:
     if not isinstance(value, Mapping):
         raise DataFormatError(f"{where}: expected a mapping of fields, not {type(value).__name__}")
@@ -158,3 +162,17 @@ def _yaml(text: str, path: Path) -> Any:
         at = f", line {mark.line + 1}" if mark else ""
         problem = getattr(error, "problem", None) or "malformed"
         raise DataFormatError(f"{path}{at}: not valid YAML ({problem})") from None
+
+
+def read_mapping(path: Path, what: str) -> Entry:
+    """The one mapping that a file of settings holds.
+
+    Raises:
+        DataMissingError: if there is no such file.
+        DataFormatError: if it holds something else.
+    """
+    if not path.is_file():
+        raise DataMissingError(f"no {what} at {str(path)!r}: there is no such file")
+    text = _text(path)
+    loaded = _json(text, path, None) if path.suffix == ".json" else _yaml(text, path)
+    return Entry(*_mapping(str(path), loaded))

@@ -111,6 +111,24 @@ class PersonaEntry(Strict):
     weight: Annotated[float, Field(gt=0, strict=True)] = 1.0
 
 
+class ExperimentForm(Strict):
+    """An experiment's file, see :mod:`simenvs.experiments`."""
+
+    env: Text
+    options: dict[str, Any] = {}
+    policy: Text | dict[str, Any] = "scripted"
+    simulator: Text | dict[str, Any] | None = None
+    simulators: dict[str, Text | dict[str, Any]] = {}
+    episodes: Annotated[int, Field(ge=1, strict=True)] = 100
+    seed: Annotated[int, Field(strict=True)] = 0
+    group_size: Annotated[int, Field(ge=1, strict=True)] = 1
+    concurrency: Annotated[int, Field(ge=1, strict=True)] = 256
+    deadline: Annotated[float, Field(gt=0)] | None = None
+    task: Text | None = None
+    journal: Text | None = None
+    out: Text | None = None
+
+
 def check(model: type[M], entry: Entry) -> M:
     """The entry in its checked form.
 

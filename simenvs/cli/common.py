@@ -77,6 +77,17 @@ def positive(text: str) -> int:
     return number
 
 
+def seconds(text: str) -> float:
+    """A number of seconds above 0, for argparse."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < float("inf"):
+        raise argparse.ArgumentTypeError(f"expected seconds above 0, not {text!r}")
+    return number
+
+
 def console(*, stderr: bool = False) -> Console:
     """A console that wraps to the terminal, and to 100 columns in a pipe."""
     from rich.console import Console

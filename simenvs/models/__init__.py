@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from simenvs.errors import InvalidInputError, UnknownNameError
-from simenvs.models.base import ChatModel, Completion, Sampling
+from simenvs.models.base import ChatModel, Completion, Sampling, label
 
 if TYPE_CHECKING:
     from simenvs.models.embedded import EmbeddedLM
@@ -84,7 +84,9 @@ def load_model(
     if "replay" in folders:
         from simenvs.models.replay import ReplayModel
 
-        return ReplayModel(folders["replay"], model, "replay")
+        name, _ = _resolved(model, base_url)
+        chosen = {name: given[name] for name in SAMPLING if name in given}
+        return ReplayModel(folders["replay"], label(name, Sampling(**_checked(chosen))), "replay")
     built = _build(model, base_url, given)
     if "record" in folders:
         from simenvs.models.replay import ReplayModel
@@ -96,8 +98,6 @@ def load_model(
 def _build(model: str, base_url: str | Sequence[str] | None, given: dict[str, Any]) -> ChatModel:
     from simenvs.models.serving import Retry
 
-    if "stop" in given and isinstance(given["stop"], str):
-        given["stop"] = (given["stop"],)
     sampling = {name: given.pop(name) for name in SAMPLING if name in given}
     retry = {name: given.pop(name) for name in RETRY if name in given}
     threads = given.pop("threads", None)
@@ -117,22 +117,30 @@ def _build(model: str, base_url: str | Sequence[str] | None, given: dict[str, An
 
         given.pop("api_key", None)
         return EmbeddedLM(threads=threads or 1, **given)
-    from simenvs.models.openai_model import OpenAIModel
+    name, client = _resolved(model, base_url)
+    if client == "openai":
+        from simenvs.models.openai_model import OpenAIModel
 
+        return OpenAIModel(name, base_url, **given)
+    from simenvs.models.litellm_model import LiteLLMModel
+
+    return LiteLLMModel(name, **given)
+
+
+def _resolved(model: str, base_url: str | Sequence[str] | None) -> tuple[str, str]:
+    """A model's name for its server, and the client that reaches it: ``openai`` or ``litellm``."""
     provider, slash, name = model.partition("/")
     if base_url is not None:
         known = provider in ("openai", "hosted_vllm")
-        return OpenAIModel(name if slash and known else model, base_url, **given)
+        return (name if slash and known else model), "openai"
     if provider == "openai" and name:
-        return OpenAIModel(name, **given)
-    if not slash:
+        return name, "openai"
+    if model != EMBEDDED and not slash and ":" not in model:
         raise InvalidInputError(
             f"model {model!r} names no provider; write 'openai/{model}' (or another provider that "
             f"LiteLLM knows), {EMBEDDED!r}, or give the base_url of a server"
         )
-    from simenvs.models.litellm_model import LiteLLMModel
-
-    return LiteLLMModel(model, **given)
+    return model, "litellm"
 
 
 def _custom(path: str) -> ChatModel:
@@ -163,7 +171,8 @@ def _checked(sampling: dict[str, Any]) -> dict[str, Any]:
         if not low <= value <= high:
             raise InvalidInputError(f"{name} must be from {low:g} to {high:g}, not {value!r}")
     if "stop" in sampling:
-        sampling["stop"] = tuple(sampling["stop"])
+        stop = sampling["stop"]
+        sampling["stop"] = (stop,) if isinstance(stop, str) else tuple(stop)
     if not isinstance(sampling.get("extra", {}), Mapping):
         raise InvalidInputError(f"extra must be a mapping, not {sampling['extra']!r}")
     return sampling

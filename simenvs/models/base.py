@@ -116,9 +116,31 @@ class ChatModel(ABC):
             )
         )
 
+    async def check(self) -> None:
+        """See that the model can be used, before work starts.
+
+        Raises:
+            ModelError: if it can't; its message says what to do.
+        """
+        return
+
     async def aclose(self) -> None:
         """Free connections; the model can be used again afterwards."""
         return
+
+
+def label(model: str, sampling: Sampling) -> str:
+    """A model's name with the settings that its answers depend on."""
+    short = {"temperature": "T", "top_p": "top_p", "max_tokens": "max_tokens", "seed": "seed"}
+    parts = [model]
+    for name, shown in short.items():
+        value = getattr(sampling, name)
+        if value is not None:
+            parts.append(f"{shown}={value:g}")
+    if sampling.stop:
+        parts.append(f"stop={list(sampling.stop)}")
+    parts += [f"{name}={value}" for name, value in sorted(sampling.extra.items())]
+    return " ".join(parts)
 
 
 def chat_message(message: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from simenvs.errors import DataMissingError
-from simenvs.models.base import Sampling
+from simenvs.models.base import Sampling, label
 from simenvs.models.openai_model import OpenAIModel
 from simenvs.models.serving import Retry
 
@@ -73,6 +73,7 @@ class EmbeddedLM(OpenAIModel):
             sampling=base,
             prices=prices,
         )
+        self.name = label("embedded-lm" if path is None else file.stem, sampling or Sampling())
 
 
 def weights() -> Path:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import threading
 import time
 from collections import Counter
@@ -48,21 +49,26 @@ Responder = Callable[[Mapping[str, Any], Stream], str]
 
 
 def default_reply(request: Mapping[str, Any], rng: Stream) -> str:
-    """A sentence; or candidates in the format that the last message asks for."""
+    """A sentence; or what the last message asks for, as far as this package's prompts ask for it."""
     messages = request.get("messages") or [{}]
     wanted = str(messages[-1].get("content", ""))
-    if "<probability>" in wanted:
+    field = "amount" if '"amount"' in wanted or "<amount>" in wanted else "text"
+
+    def value() -> Any:
+        return round(2 * rng.random(), 2) if field == "amount" else rng.choice(SENTENCES)
+
+    tag = re.search(r"<(response[\w-]*)>", wanted)
+    key = re.search(r'"(candidates_\w+)"', wanted)
+    if tag:
         return "\n".join(
-            f"<response><text>{rng.choice(SENTENCES)}</text>"
-            f"<probability>{rng.random():.2f}</probability></response>"
+            f"<{tag[1]}><{field}>{value()}</{field}>"
+            f"<probability>{rng.random():.2f}</probability></{tag[1]}>"
             for _ in range(5)
         )
-    if '"probability"' in wanted:
-        listed = [
-            {"text": rng.choice(SENTENCES), "probability": round(rng.random(), 2)} for _ in range(5)
-        ]
-        return json.dumps({"candidates": listed})
-    return rng.choice(SENTENCES)
+    if key:
+        listed = [{field: value(), "probability": round(rng.random(), 2)} for _ in range(5)]
+        return json.dumps({key[1]: listed})
+    return json.dumps({"amount": value()}) if field == "amount" else str(value())
 
 
 class FakeServer:
@@ -390,6 +396,8 @@ def instance(schema: Mapping[str, Any], rng: Stream, depth: int = 0) -> Any:
     if "const" in schema:
         return schema["const"]
     if "enum" in schema:
+        if "none" in schema["enum"] and rng.random() < 0.9:
+            return "none"
         return rng.choice(schema["enum"])
     for key in ("anyOf", "oneOf"):
         if key in schema:

@@ -102,9 +102,8 @@ class ReplayModel(ChatModel):
             ModelError: if there is none.
         """
         if self.mode == "record":
-            inner = getattr(self.model, "check", None)
-            if inner is not None:
-                await inner()
+            if self.model is not None:
+                await self.model.check()
         elif not self.folder.is_dir():
             raise ModelError("not_recorded", f"there is no folder {str(self.folder)!r} to replay")
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from simenvs.errors import InvalidInputError, ModelError
-from simenvs.models.base import ChatModel, Completion, Sampling, chat_message
+from simenvs.models.base import ChatModel, Completion, Sampling, chat_message, label
 from simenvs.models.parsing import parse_choice, usage_of
 from simenvs.types import Usage
 
@@ -185,11 +185,11 @@ class ServedModel(ChatModel):
         if concurrency < 1:
             raise InvalidInputError(f"concurrency must be at least 1, not {concurrency}")
         self.model = model
-        self.name = model
         self.urls = tuple(dict.fromkeys(urls))
         self.concurrency = concurrency
         self.retry = retry or Retry()
         self.sampling = sampling or Sampling()
+        self.name = label(model, self.sampling)
         self.prices = prices
         self.usage = Usage()
         self.counts: Counter[str] = Counter()
