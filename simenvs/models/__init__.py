@@ -151,7 +151,7 @@ def _custom(path: str) -> ChatModel:
         sys.path.insert(0, "")
     try:
         made = getattr(import_module(module), name)()
-    except (ImportError, AttributeError) as error:
+    except (ImportError, AttributeError, TypeError) as error:
         raise InvalidInputError(f"model {path!r}: {error}") from error
     if not isinstance(made, ChatModel):
         raise InvalidInputError(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import re
 import threading
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from simenvs.errors import InvalidInputError, UnknownNameError
@@ -102,6 +102,7 @@ class FakeServer:
 
     Attributes:
         counts: requests, and how often each fault struck.
+        busiest: how many answers it worked on at once at most.
 
     Raises:
         UnknownNameError: for an unknown fault.
@@ -151,6 +152,7 @@ class FakeServer:
         self.reply = reply
         self.seed = seed
         self.counts: Counter[str] = Counter()
+        self.busiest = self._working = 0
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._stop: asyncio.Event | None = None
@@ -163,7 +165,7 @@ class FakeServer:
 
     # -- running --------------------------------------------------------------------------------
 
-    @asynccontextmanager
+    @contextlib.asynccontextmanager
     async def serving(self) -> AsyncIterator[None]:
         """Serve in the running event loop."""
         from aiohttp import web
@@ -301,12 +303,13 @@ class FakeServer:
 
     async def _work(self, rng: Stream) -> None:
         seconds = self.latency * (1 + self.spread * (2 * rng.random() - 1))
-        if self._slots is None:
-            if seconds:
+        async with self._slots or contextlib.nullcontext():
+            self._working += 1
+            self.busiest = max(self.busiest, self._working)
+            try:
                 await asyncio.sleep(seconds)
-            return
-        async with self._slots:
-            await asyncio.sleep(seconds)
+            finally:
+                self._working -= 1
 
     def _answer(
         self, body: Mapping[str, Any], prompt: bytes, rng: Stream, fault: str | None

@@ -63,7 +63,12 @@ class LiteLLMModel(ServedModel):
 
         try:
             answer = await litellm.acompletion(
-                **body, num_retries=0, max_retries=0, base_url=self._base_url, api_key=self._key
+                **body,
+                num_retries=0,
+                max_retries=0,
+                base_url=self._base_url,
+                api_key=self._key,
+                extra_headers={"x-simenvs-attempt": str(attempt)},
             )
         except openai.OpenAIError as error:
             raise self._translated(error, url) from None

@@ -245,13 +245,14 @@ def _as_xml(text: str, mark: str, names: Sequence[str]) -> tuple[list[Any], str,
         body = re.sub(r"\A\s*<reasoning>.*?</reasoning>", "", text, count=1, flags=re.DOTALL)
         if not body.lstrip().startswith("<response>"):
             return None
-    blocks, repaired = [], not marked
-    parts = text.split(f"<{tag}>")[1:]
+    before, *parts = text.split(f"<{tag}>")
+    around = re.sub(r"<reasoning>.*?</reasoning>", "", before, count=1, flags=re.DOTALL)
+    blocks, repaired = [], not marked or bool(around.strip())
     for part in parts:
         inner, end, after = part.partition(f"</{tag}>")
         if not marked and after.strip().strip("`"):
             return None
-        repaired |= not end
+        repaired |= not end or bool(after.strip())
         fields = {name: _element(inner, name, len(names) == 1) for name in names}
         entry = {name: value for name, value in fields.items() if value is not None}
         stated = _last_element(inner, "probability")
@@ -259,7 +260,7 @@ def _as_xml(text: str, mark: str, names: Sequence[str]) -> tuple[list[Any], str,
             number = _strict(stated.strip())
             entry["probability"] = number if number is not None else stated
         blocks.append(entry)
-    thought = _element(text.split(f"<{tag}>")[0], "reasoning", False) or ""
+    thought = _element(before, "reasoning", False) or ""
     return (blocks, thought, repaired) if blocks else None
 
 
