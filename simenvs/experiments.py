@@ -103,6 +103,13 @@ class Experiment:
             module, colon, name = spec.partition(":")
             if colon and "/" not in spec:
                 return _made(spec, module, name), spec
+            from simenvs.models.base import EMBEDDED
+
+            if "/" not in spec and spec != EMBEDDED:
+                raise InvalidInputError(
+                    f"policy {spec!r} is neither 'scripted' nor module:function nor a file, and as a "
+                    f"model it names no provider; write 'openai/{spec}', or give its base_url"
+                )
             spec = {"model": spec}
         settings = _settings(spec, self.folder, "policy")
         return _llm_policy(settings), settings

@@ -226,4 +226,6 @@ def collect(
         return done
 
     rank = {seed: i for i, seed in enumerate(order)}
-    return sorted(run_in_background(gather()), key=lambda episode: (rank[episode.seed], episode.key[1]))
+    return sorted(
+        run_in_background(gather()), key=lambda episode: (rank[episode.seed], episode.key[1])
+    )

@@ -221,7 +221,7 @@ class Reply:
         usage: what it cost.
         reasoning: the thinking before it, which no other seat sees.
         trace: its tokens, for training.
-        counts: what happened on the way, such as ``{"retry: rate_limit": 1, "candidates: asked again": 1}``.
+        counts: what happened on the way, such as ``{"retry: rate_limit": 1}``.
     """
 
     message: Message | str

@@ -25,8 +25,12 @@ def add(commands: Commands) -> None:
         "--simulator people.yaml -n 200 --group-size 4 --out runs/eval",
     )
     add_run(parser, many=True)
-    parser.add_argument("--out", default=None, metavar="DIR", help="keep episodes and scores in DIR")
-    parser.add_argument("--details", action="store_true", help="success by task and by persona, too")
+    parser.add_argument(
+        "--out", default=None, metavar="DIR", help="keep episodes and scores in DIR"
+    )
+    parser.add_argument(
+        "--details", action="store_true", help="success by task and by persona, too"
+    )
     parser.add_argument("--json", action="store_true", help="print the scores as JSON")
 
 
@@ -64,8 +68,10 @@ def run(arguments: argparse.Namespace) -> int:
     ]
     if len(scores) > 1:
         rows.append([f"success minus {first} [95 %]", *(one.difference or "" for one in scores)])
-    for k in range(2, experiment.group_size + 1):
-        rows.append([f"pass^{k}", *(_number(one.pass_hat.get(k)) for one in scores)])
+    rows += [
+        [f"pass^{k}", *(_number(one.pass_hat.get(k)) for one in scores)]
+        for k in range(2, experiment.group_size + 1)
+    ]
     if any(one.usage.calls for one in scores):
         rows.append(["model calls", *(one.usage.calls for one in scores)])
         rows.append(["tokens in", *(one.usage.prompt_tokens for one in scores)])
@@ -73,8 +79,10 @@ def run(arguments: argparse.Namespace) -> int:
         rows.append(["dollars", *(f"{one.usage.dollars:.4f}" for one in scores)])
     for title, part in (("failed: ", "failures"), ("stopped: ", "stopped"), ("", "counts")):
         tables = [getattr(one, part) for one in scores]
-        for key in sorted({key for counts in tables for key in counts}):
-            rows.append([f"{title}{key}", *(counts.get(key, 0) for counts in tables)])
+        rows += [
+            [f"{title}{key}", *(counts.get(key, 0) for counts in tables)]
+            for key in sorted({key for counts in tables for key in counts})
+        ]
     out.print(table(experiment.env, columns, rows))
     if arguments.details:
         for title, part in (("task", "by_task"), ("persona", "by_persona")):

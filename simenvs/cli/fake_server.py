@@ -30,13 +30,23 @@ def add(commands: Commands) -> None:
     parser.add_argument("--port", type=int, default=8000, help="port, 0 for any free one (8000)")
     parser.add_argument("--model", default="fake", help="name of the model served (fake)")
     parser.add_argument("--latency", type=float, default=0.0, help="seconds per answer (0)")
-    parser.add_argument("--spread", type=float, default=0.0, help="the latency varies by this share (0)")
+    parser.add_argument(
+        "--spread", type=float, default=0.0, help="the latency varies by this share (0)"
+    )
     parser.add_argument("--capacity", type=positive, default=None, help="answers worked on at once")
     parser.add_argument(
-        "--fault", action="append", default=[], metavar="NAME=RATE", help="how often a fault strikes"
+        "--fault",
+        action="append",
+        default=[],
+        metavar="NAME=RATE",
+        help="how often a fault strikes",
     )
-    parser.add_argument("--call-rate", type=float, default=0.0, help="how often it calls a tool (0)")
-    parser.add_argument("--retry-after", type=float, default=1.0, help="seconds a 429 asks to wait (1)")
+    parser.add_argument(
+        "--call-rate", type=float, default=0.0, help="how often it calls a tool (0)"
+    )
+    parser.add_argument(
+        "--retry-after", type=float, default=1.0, help="seconds a 429 asks to wait (1)"
+    )
     parser.add_argument("--api-key", default=None, help="key that requests must carry")
     parser.add_argument("--context", type=positive, default=None, help="longest prompt, in bytes")
     parser.add_argument("--seed", type=int, default=0, help="of everything random (0)")

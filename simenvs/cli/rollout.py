@@ -47,8 +47,12 @@ def add(commands: Commands) -> None:
 
 def add_run(parser: argparse.ArgumentParser, *, many: bool) -> None:
     """Add what says who plays what; given options replace those of an experiment's file."""
-    parser.add_argument("target", help="an environment id (see: simenvs list), or an experiment's YAML")
-    parser.add_argument("-n", "--episodes", type=positive, default=None, help="how many seeds (100)")
+    parser.add_argument(
+        "target", help="an environment id (see: simenvs list), or an experiment's YAML"
+    )
+    parser.add_argument(
+        "-n", "--episodes", type=positive, default=None, help="how many seeds (100)"
+    )
     parser.add_argument(
         "--policy",
         default=None,
@@ -57,7 +61,10 @@ def add_run(parser: argparse.ArgumentParser, *, many: bool) -> None:
         "module:function that returns a policy or simulator (scripted)",
     )
     parser.add_argument(
-        "--base-url", default=None, metavar="URL", help="OpenAI-compatible server of the policy's model"
+        "--base-url",
+        default=None,
+        metavar="URL",
+        help="OpenAI-compatible server of the policy's model",
     )
     parser.add_argument(
         "--simulator",
@@ -70,7 +77,9 @@ def add_run(parser: argparse.ArgumentParser, *, many: bool) -> None:
     parser.add_argument("--seed", type=int, default=None, help="the first seed (0)")
     parser.add_argument("--group-size", type=positive, default=None, help="episodes per seed (1)")
     parser.add_argument("--concurrency", type=positive, default=None, help="at once (256)")
-    parser.add_argument("--deadline", type=seconds, default=None, help="seconds an episode may last")
+    parser.add_argument(
+        "--deadline", type=seconds, default=None, help="seconds an episode may last"
+    )
     parser.add_argument("--task", default=None, help="play this task only")
     add_options(parser)
 
@@ -89,9 +98,16 @@ def experiment_of(arguments: argparse.Namespace) -> Experiment:
     changes: dict[str, Any] = {
         name: value
         for name in (
-            "episodes", "policy", "seed", "group_size", "concurrency", "deadline", "task", "journal",
+            "episodes",
+            "policy",
+            "seed",
+            "group_size",
+            "concurrency",
+            "deadline",
+            "task",
+            "journal",
             "out",
-        )  # fmt: skip
+        )
         if (value := getattr(arguments, name, None)) is not None
     }
     if arguments.base_url is not None:

@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from simenvs.errors import InvalidInputError, UnknownNameError
-from simenvs.models.base import ChatModel, Completion, Sampling, label
+from simenvs.models.base import EMBEDDED, ChatModel, Completion, Sampling, label
 
 if TYPE_CHECKING:
     from simenvs.models.embedded import EmbeddedLM
@@ -43,12 +43,18 @@ __all__ = [
     "load_model",
 ]
 
-EMBEDDED = "embedded-lm"
-
 SAMPLING = ("temperature", "top_p", "max_tokens", "seed", "stop", "tokens", "extra")
 RETRY = ("attempts", "deadline", "timeout")
-SETTINGS = (*SAMPLING, *RETRY, "api_key_env", "concurrency", "prices", "record",
-            "replay", "threads")
+SETTINGS = (
+    *SAMPLING,
+    *RETRY,
+    "api_key_env",
+    "concurrency",
+    "prices",
+    "record",
+    "replay",
+    "threads",
+)
 """What :func:`load_model` takes beside name and address."""
 
 

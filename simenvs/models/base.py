@@ -10,6 +10,9 @@ from typing import Any
 
 from simenvs.types import TokenTrace, ToolCall, Usage
 
+EMBEDDED = "embedded-lm"
+"""Name of the small model that runs here."""
+
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
@@ -80,7 +83,7 @@ class ChatModel(ABC):
         messages: Sequence[Mapping[str, Any]],
         *,
         tools: Sequence[Mapping[str, Any]] = (),
-        sampling: Sampling = Sampling(),  # noqa: B008 - frozen
+        sampling: Sampling = Sampling(),
     ) -> Completion:
         """Answer a conversation.
 
@@ -99,7 +102,7 @@ class ChatModel(ABC):
         n: int,
         *,
         tools: Sequence[Mapping[str, Any]] = (),
-        sampling: Sampling = Sampling(),  # noqa: B008 - frozen
+        sampling: Sampling = Sampling(),
     ) -> list[Completion]:
         """``n`` independent answers, in one call where the server can do that.
 

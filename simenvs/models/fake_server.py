@@ -175,7 +175,9 @@ class FakeServer:
         app.router.add_get("/v1/models", self._models)
         app.router.add_get("/stats", self._stats)
         self._slots = asyncio.Semaphore(self.capacity) if self.capacity else None
-        runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=0.1)
+        runner = web.AppRunner(
+            app, access_log=None, handler_cancellation=True, shutdown_timeout=0.1
+        )
         await runner.setup()
         try:
             site = web.TCPSite(runner, self.host, self.port, backlog=2048)
@@ -258,7 +260,9 @@ class FakeServer:
         if refused := self._key_refused(request):
             return refused
         if body.get("model") != self.model:
-            return _error(404, f"The model `{body.get('model')}` does not exist.", "model_not_found")
+            return _error(
+                404, f"The model `{body.get('model')}` does not exist.", "model_not_found"
+            )
         prompt = _rendered(messages)
         if self.context is not None and len(prompt) > self.context:
             text = f"This model's maximum context length is {self.context} tokens."
@@ -285,10 +289,14 @@ class FakeServer:
         if fault == "malformed":
             from aiohttp import web
 
-            return web.Response(text='{"id": "chat-0", "choices": [{"mess', content_type="application/json")
+            return web.Response(
+                text='{"id": "chat-0", "choices": [{"mess', content_type="application/json"
+            )
         answer = self._answer(body, prompt, rng, fault)
         if body.get("stream"):
-            return await _stream(request, answer, bool((body.get("stream_options") or {}).get("include_usage")))
+            return await _stream(
+                request, answer, bool((body.get("stream_options") or {}).get("include_usage"))
+            )
         from aiohttp import web
 
         return web.json_response(answer)
@@ -369,7 +377,12 @@ class FakeServer:
         if body.get("logprobs"):
             choice["logprobs"] = {
                 "content": [
-                    {"token": chr(token), "logprob": -rng.random(), "bytes": [token], "top_logprobs": []}
+                    {
+                        "token": chr(token),
+                        "logprob": -rng.random(),
+                        "bytes": [token],
+                        "top_logprobs": [],
+                    }
                     for token in ids
                 ]
             }

@@ -78,9 +78,7 @@ class LiteLLMModel(ServedModel):
         return data
 
     def _translated(self, error: Exception, url: str) -> ModelError:
-        import litellm
-
-        if isinstance(error, litellm.ContextWindowExceededError):
+        if isinstance(error, _litellm().ContextWindowExceededError):
             return ModelError(
                 "context_overflow", f"the conversation is too long for {self.model!r}"
             )
@@ -98,7 +96,7 @@ class LiteLLMModel(ServedModel):
         litellm = _litellm()
         try:
             litellm.get_llm_provider(self.model)
-        except Exception as error:  # noqa: BLE001 - LiteLLM raises its own and plain ones here
+        except Exception as error:
             raise ModelError("unknown_model", f"LiteLLM does not know {self.model!r}") from error
         if self._key or self._base_url:
             return

@@ -1,4 +1,4 @@
-"""Models behind OpenAI-compatible endpoints: OpenAI, vLLM, SGLang, llama.cpp, TGI, …"""
+"""Models behind OpenAI-compatible endpoints: OpenAI, vLLM, SGLang, llama.cpp, TGI and others."""
 
 from __future__ import annotations
 
@@ -188,7 +188,9 @@ def translate(error: Exception, url: str, model: str) -> ModelError:
         causes = " ".join(type(cause).__name__ for cause in _causes(error)[1:])
         if re.search("ClientConnector|ConnectError|ConnectionRefused|gaierror", causes):
             return ModelError(
-                "refused_connection", f"nothing answers at {url}; is the server running?", retry=True
+                "refused_connection",
+                f"nothing answers at {url}; is the server running?",
+                retry=True,
             )
         if isinstance(error, openai.APITimeoutError) and "Disconnected" not in causes:
             return ModelError("timeout", f"no answer from {url}", retry=True)

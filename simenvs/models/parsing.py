@@ -32,7 +32,9 @@ def parse_choice(choice: Any, data: Mapping[str, Any], url: str) -> Completion:
         raise ModelError("malformed", f"a choice without a message from {url}", retry=True)
     content = message.get("content") or ""
     if isinstance(content, list):
-        content = "".join(str(part.get("text", "")) for part in content if isinstance(part, Mapping))
+        content = "".join(
+            str(part.get("text", "")) for part in content if isinstance(part, Mapping)
+        )
     if not isinstance(content, str):
         raise ModelError("malformed", f"content that is no text from {url}", retry=True)
     reason = str(choice.get("finish_reason") or "stop")
@@ -59,7 +61,9 @@ def parse_choice(choice: Any, data: Mapping[str, Any], url: str) -> Completion:
             raise ModelError("content_filter", f"{url} withheld its answer")
         if reason == "length":
             raise ModelError(
-                "truncated", f"max_tokens went by before {url} said anything; allow more", retry=True
+                "truncated",
+                f"max_tokens went by before {url} said anything; allow more",
+                retry=True,
             )
         raise ModelError("empty", f"an empty answer from {url}", retry=True)
     return Completion(text, tuple(calls), reasoning, reason, trace=_trace(choice, data))

@@ -55,7 +55,7 @@ class ReplayModel(ChatModel):
         messages: Sequence[Mapping[str, Any]],
         *,
         tools: Sequence[Mapping[str, Any]] = (),
-        sampling: Sampling = Sampling(),  # noqa: B008 - frozen
+        sampling: Sampling = Sampling(),
     ) -> Completion:
         """The kept answer, or the model's, which is then kept."""
         return (await self.complete_many(messages, 1, tools=tools, sampling=sampling))[0]
@@ -66,7 +66,7 @@ class ReplayModel(ChatModel):
         n: int,
         *,
         tools: Sequence[Mapping[str, Any]] = (),
-        sampling: Sampling = Sampling(),  # noqa: B008 - frozen
+        sampling: Sampling = Sampling(),
     ) -> list[Completion]:
         """``n`` answers, each kept apart."""
         key = self._key(messages, tools, sampling)
@@ -167,5 +167,3 @@ class ReplayModel(ChatModel):
         new = path.with_suffix(f".{os.getpid()}.new")
         new.write_text(json.dumps(data, separators=(",", ":")), "utf-8")
         new.replace(path)
-
-

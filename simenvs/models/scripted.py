@@ -38,7 +38,7 @@ class ScriptedModel(ChatModel):
         messages: Sequence[Mapping[str, Any]],
         *,
         tools: Sequence[Mapping[str, Any]] = (),
-        sampling: Sampling = Sampling(),  # noqa: B008 - frozen
+        sampling: Sampling = Sampling(),
     ) -> Completion:
         """The answer whose turn it is, counted by the assistant's messages so far."""
         own = sum(message["role"] == "assistant" for message in messages)

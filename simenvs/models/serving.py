@@ -209,7 +209,7 @@ class ServedModel(ChatModel):
         messages: Sequence[Mapping[str, Any]],
         *,
         tools: Sequence[Mapping[str, Any]] = (),
-        sampling: Sampling = Sampling(),  # noqa: B008 - frozen
+        sampling: Sampling = Sampling(),
     ) -> Completion:
         """Answer a conversation, see :meth:`ChatModel.complete`."""
         return (await self._answers(messages, 1, tools, sampling))[0]
@@ -220,7 +220,7 @@ class ServedModel(ChatModel):
         n: int,
         *,
         tools: Sequence[Mapping[str, Any]] = (),
-        sampling: Sampling = Sampling(),  # noqa: B008 - frozen
+        sampling: Sampling = Sampling(),
     ) -> list[Completion]:
         """``n`` answers: in one call where the server takes ``n``, in several where it ignores it."""
         first = await self._answers(messages, n, tools, sampling)
@@ -228,9 +228,7 @@ class ServedModel(ChatModel):
             return first[:n]
         if sampling.seed is not None:
             sampling = replace(sampling, seed=sampling.seed + len(first))
-        rest = await super().complete_many(
-            messages, n - len(first), tools=tools, sampling=sampling
-        )
+        rest = await super().complete_many(messages, n - len(first), tools=tools, sampling=sampling)
         return [*first, *rest]
 
     def body(
@@ -282,6 +280,7 @@ class ServedModel(ChatModel):
         counts: Counter[str] = Counter()
         spent = Usage()
         started: float | None = None
+        last: ModelError | None = None
         attempt = 0
         while True:
             body = self.body(messages, n, tools, sampling)
@@ -295,8 +294,11 @@ class ServedModel(ChatModel):
                         async with asyncio.timeout(max(0.0, min(timeout, left))):
                             data = await self.request(server.url, body, attempt)
                     except TimeoutError:
+                        if last is not None and left < timeout:
+                            raise last from None
+                        seconds = min(timeout, left)
                         raise ModelError(
-                            "timeout", f"no answer from {server.url} in {timeout:g} s", retry=True
+                            "timeout", f"no answer from {server.url} in {seconds:g} s", retry=True
                         ) from None
                 server.answered()
                 usage = usage_of(data, self.prices)
@@ -314,6 +316,7 @@ class ServedModel(ChatModel):
                 return [first, *found[1:]]
             except ModelError as error:
                 attempt += 1
+                last = error
                 if error.kind in _UNREACHABLE:
                     server.failed(loop.time())
                 if error.kind == "bad_request" and self._drop(error.message, body):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -50,13 +51,17 @@ class Answer(NamedTuple):
         shown: what the form's example shows for each.
         things: what is asked for, in the plural.
         verb: what the person does with it.
+        explained: what else there is to say of the fields.
     """
 
     fields: Mapping[str, Any]
-    shown: Mapping[str, str]
+    shown: Mapping[str, Any]
     things: str
     verb: str
+    explained: str = ""
 
+
+_NOTE = re.compile(r"note from the organi[sz]ers", re.IGNORECASE)
 
 SPEECH = Answer({"text": {"type": "string"}}, {"text": "..."}, "messages", "send")
 
@@ -152,19 +157,25 @@ class LLMUser:
         tools = observation["tools"]
         if not tools:
             return SPEECH
-        names = [tool["function"]["name"] for tool in tools]
-        call = {
-            "type": "object",
-            "properties": {
-                "name": {"type": "string", "enum": [*names, "none"]},
-                "arguments": {"type": "string"},
-            },
-            "required": ["name", "arguments"],
-            "additionalProperties": False,
-        }
-        shown = '{"name": "none", "arguments": "{}"}'
+        functions = [tool["function"] for tool in tools]
+        name = {"type": "string", "enum": [*(function["name"] for function in functions), "none"]}
+        call: Mapping[str, Any] = name
+        shown: Any = "none"
+        if any(function["parameters"].get("properties") for function in functions):
+            call = {
+                "type": "object",
+                "properties": {"name": name, "arguments": {"type": "string"}},
+                "required": ["name", "arguments"],
+                "additionalProperties": False,
+            }
+            shown = {"name": "none", "arguments": "{}"}
+        named = "; ".join(
+            f"{function['name']} ({function['description']})" for function in functions
+        )
         return SPEECH._replace(
-            fields={**SPEECH.fields, "tool": call}, shown={**SPEECH.shown, "tool": shown}
+            fields={**SPEECH.fields, "tool": call},
+            shown={**SPEECH.shown, "tool": shown},
+            explained=prompt("tool_field").format(tools=named),
         )
 
     def message(self, entry: Mapping[str, Any], observation: Observation) -> Message | None:
@@ -176,7 +187,9 @@ class LLMUser:
         call = _parsed(call) if isinstance(call, str) else call
         calls: tuple[ToolCall, ...] = ()
         names = [tool["function"]["name"] for tool in observation["tools"]]
-        if isinstance(call, Mapping) and call.get("name") in names:
+        if isinstance(entry.get("tool"), str) and entry["tool"] in names:
+            calls = (ToolCall(entry["tool"]),)
+        elif isinstance(call, Mapping) and call.get("name") in names:
             arguments = call.get("arguments")
             arguments = _parsed(arguments) if isinstance(arguments, str) else arguments
             calls = (ToolCall(call["name"], arguments if isinstance(arguments, Mapping) else {}),)
@@ -269,8 +282,9 @@ class LLMUser:
         turns = 2 if self.variant in ("multi_turn", "combined") and k > 1 else 1
         first = math.ceil(k / turns)
         wanted = self._request(kind, first, mark, threshold, probabilities, think)
-        messages = self.messages(observation)
-        messages.append({"role": "user", "content": (prompt("again") if attempt else "") + wanted})
+        if attempt:
+            wanted += f"\n\n{prompt('again')}"
+        messages = [*self.messages(observation), {"role": "user", "content": notice(wanted)}]
         out: list[_Voiced] = []
         for turn, size in enumerate((first, k - first)[:turns]):
             sampling = self._seeded(rng.child(turn))
@@ -290,7 +304,7 @@ class LLMUser:
             out.append(_Voiced(listed, completion))
             if listed is None:
                 break
-            more = prompt("more").format(k=k - first)
+            more = notice(prompt("more").format(k=k - first))
             messages += [
                 {"role": "assistant", "content": completion.content},
                 {"role": "user", "content": more},
@@ -310,18 +324,20 @@ class LLMUser:
             kind.shown, mark, self.form, probabilities=probabilities, reasoning=think
         )
         form = prompt("form_xml" if self.form == "xml" else "form_json")
-        return notice(
+        sentences = [
+            prompt("reasoning_first") if think else "",
             prompt("candidates").format(
-                before=f"{prompt('reasoning_first')} " if think else "",
                 k=k,
                 things=kind.things,
                 verb=kind.verb,
                 subject=self.persona.name if self.persona else "this person",
-                tail="" if threshold is None else f" {prompt('tail').format(threshold=threshold)}",
-                probability=f" {prompt('probability')}" if probabilities else "",
-                form=form.format(example=example, k=k),
-            )
-        )
+            ),
+            "" if threshold is None else prompt("tail").format(threshold=threshold),
+            prompt("probability") if probabilities else "",
+            kind.explained,
+        ]
+        start = " ".join(sentence for sentence in sentences if sentence)
+        return f"{start}\n\n{form.format(example=example, k=k)}"
 
     # -- prompts --------------------------------------------------------------------------------
 
@@ -377,9 +393,7 @@ def conversation(
     out: list[dict[str, Any]] = []
     for message in view:
         role, content = message["role"], message["content"]
-        if role == "system" and notices == "user":
-            out.append({"role": "user", "content": notice(content)})
-        elif tools == "text" and role == "tool":
+        if (role == "system" and notices == "user") or (role == "tool" and tools == "text"):
             out.append({"role": "user", "content": notice(content)})
         elif tools == "text" and message.get("tool_calls"):
             written = [
@@ -388,6 +402,9 @@ def conversation(
                 for call in message["tool_calls"]
             ]
             out.append({"role": role, "content": "\n".join([content, *written]).strip()})
+        elif role == "user":
+            # What the other seat writes must not pass for a note of ours.
+            out.append({**message, "content": _NOTE.sub("Note from the other side", content)})
         else:
             out.append(dict(message))
     return out

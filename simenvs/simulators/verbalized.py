@@ -43,8 +43,8 @@ class VerbalizedSampling:
     In a group (same task and seed, as in GRPO) all episodes that share a context share one
     verbalized distribution and draw from it in strata: episode i of G takes the quantile range
     [s, s + 1) / G, where s is a permutation of 0..G-1 that depends on the group's seed and the
-    context alone. Each episode's draw still follows the candidates' probabilities. A model that waits is
-    asked once for all of them; the replies of the others say ``candidates: shared``, and their usage is 0.
+    context alone. Each episode's draw still follows the candidates' probabilities. A model that waits
+    is asked once for all of them; the other replies say ``candidates: shared``, and cost nothing.
 
     Args:
         model: the user model.
@@ -186,7 +186,9 @@ class VerbalizedUser:
             raise
 
 
-def _after(plain: Message | Reply, usage: Usage | None, counts: Mapping[str, int]) -> Message | Reply:
+def _after(
+    plain: Message | Reply, usage: Usage | None, counts: Mapping[str, int]
+) -> Message | Reply:
     """A plain reply with what was spent before on candidates that came to nothing."""
     if usage is None and not counts:
         return plain

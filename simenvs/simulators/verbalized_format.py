@@ -61,11 +61,14 @@ def schema_of(
 
 
 def example_of(
-    fields: Mapping[str, str], mark: str, form: Form, *, probabilities: bool, reasoning: bool
+    fields: Mapping[str, Any], mark: str, form: Form, *, probabilities: bool, reasoning: bool
 ) -> str:
     """The form as the prompt shows it."""
     if form == "xml":
-        inner = "".join(f"<{name}>{text}</{name}>" for name, text in fields.items())
+        inner = "".join(
+            f"<{name}>{value if isinstance(value, str) else json.dumps(value)}</{name}>"
+            for name, value in fields.items()
+        )
         if probabilities:
             inner += "<probability>0.2</probability>"
         block = f"<response-{mark}>{inner}</response-{mark}>"
@@ -94,7 +97,8 @@ def read_candidates(
     if found is None:
         return None
     listed, reasoning, repaired = found
-    entries, stated = [], []
+    entries: list[Mapping[str, Any]] = []
+    stated: list[object] = []
     for item in listed:
         if isinstance(item, str):
             item, repaired = {names[0]: item}, True

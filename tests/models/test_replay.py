@@ -18,7 +18,9 @@ HELLO = [{"role": "user", "content": "Hello"}]
 
 
 def test_a_scripted_model_answers_in_turn():
-    model = ScriptedModel("one", lambda messages, sampling: f"two {sampling.seed}", ModelError("empty", "x"))
+    model = ScriptedModel(
+        "one", lambda messages, sampling: f"two {sampling.seed}", ModelError("empty", "x")
+    )
     assert run_inline(model.complete(HELLO)).content == "one"
     longer = [*HELLO, {"role": "assistant", "content": "one"}]
     assert run_inline(model.complete(longer, sampling=Sampling(seed=5))).content == "two 5"

@@ -312,8 +312,7 @@ def test_the_client_of_others_understands_the_stream(server):
         )
         names = []
         async for chunk in stream:
-            for call in chunk.choices[0].delta.tool_calls or ():
-                names.append(call.function.name)
+            names += [call.function.name for call in chunk.choices[0].delta.tool_calls or ()]
         await client.close()
         return names
 

@@ -100,7 +100,9 @@ candidates = st.lists(
 )  # fmt: skip
 
 
-@given(candidates, st.none() | st.floats(0.01, 1), st.sampled_from(["stated", "softmax", "uniform"]))
+@given(
+    candidates, st.none() | st.floats(0.01, 1), st.sampled_from(["stated", "softmax", "uniform"])
+)
 def test_cleaned_candidates_are_a_distribution(offered, threshold, weighting):
     kept = clean_candidates(offered, threshold, weighting)
     marks = [(c.message.content.strip(), bool(c.message.tool_calls)) for c in kept]

@@ -147,7 +147,9 @@ def test_whatever_the_model_writes_nothing_is_raised(before, middle, after, cut)
 
 
 entries = st.lists(
-    st.fixed_dictionaries({"text": st.text(min_size=1, max_size=40), "probability": st.floats(0, 1)}),
+    st.fixed_dictionaries(
+        {"text": st.text(min_size=1, max_size=40), "probability": st.floats(0, 1)}
+    ),
     min_size=1,
     max_size=6,
 )

@@ -210,7 +210,9 @@ def _chat_model(
     from simenvs.models import ChatModel, load_model
 
     settings = dict(options or {})
-    how = {name: settings.pop(name) for name in ("tools", "notices") if name in settings}
+    how: dict[str, Any] = {
+        name: settings.pop(name) for name in ("tools", "notices") if name in settings
+    }
     if isinstance(model, ChatModel):
         if base_url is not None or settings:
             raise InvalidInputError(
