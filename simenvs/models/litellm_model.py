@@ -37,7 +37,7 @@ class LiteLLMModel(ServedModel):
         base_url: str | None = None,
         *,
         api_key: str | None = None,
-        concurrency: int = 256,
+        concurrency: int = 1000,
         retry: Retry | None = None,
         sampling: Sampling | None = None,
         prices: tuple[float, float] | None = None,

@@ -46,7 +46,7 @@ class OpenAIModel(ServedModel):
         base_url: str | Sequence[str] | None = None,
         *,
         api_key: str | None = None,
-        concurrency: int = 256,
+        concurrency: int = 1000,
         retry: Retry | None = None,
         sampling: Sampling | None = None,
         prices: tuple[float, float] | None = None,
@@ -85,10 +85,13 @@ class OpenAIModel(ServedModel):
             opened(self)
             import openai
 
+            limits = type(openai.DEFAULT_CONNECTION_LIMITS)(
+                max_connections=self.concurrency, max_keepalive_connections=self.concurrency
+            )
             try:
-                http: Any = openai.DefaultAioHttpClient()
+                http: Any = openai.DefaultAioHttpClient(limits=limits)
             except (AttributeError, RuntimeError):
-                http = None
+                http = openai.DefaultAsyncHttpxClient(limits=limits)
             own[url] = openai.AsyncOpenAI(
                 base_url=url,
                 api_key=self._key or "none",
@@ -103,11 +106,14 @@ class OpenAIModel(ServedModel):
         import openai
 
         create = self._client(url).chat.completions.with_raw_response.create
-        known = {key: body[key] for key in ("model", "messages")}
-        extra = {key: value for key, value in body.items() if key not in known}
         try:
+            # The client walks through typed arguments message by message, which takes most of a call's
+            # time (4.3 of 5.3 ms for 11 messages); what comes as extra_body it sends as it is.
             raw = await create(
-                **known, extra_body=extra, extra_headers={"x-simenvs-attempt": str(attempt)}
+                model=self.model,
+                messages=[],
+                extra_body=body,
+                extra_headers={"x-simenvs-attempt": str(attempt)},
             )
         except openai.OpenAIError as error:
             raise await self._translated(error, url) from None

@@ -175,7 +175,7 @@ class ServedModel(ChatModel):
         model: str,
         urls: Sequence[str],
         *,
-        concurrency: int = 256,
+        concurrency: int = 1000,
         retry: Retry | None = None,
         sampling: Sampling | None = None,
         prices: tuple[float, float] | None = None,
