@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from pathlib import Path
@@ -16,6 +15,7 @@ from simenvs.errors import InvalidInputError
 from simenvs.journal import Journal
 from simenvs.playthrough import Player, Playthrough
 from simenvs.registration import make_env, make_simulator
+from simenvs.running import close_connections
 from simenvs.running import run as run_in_background
 from simenvs.types import Group, Task
 
@@ -189,9 +189,8 @@ async def rollouts(
         if log is not None:
             log.close()
         _running[loop] -= 1
-        serving = sys.modules.get("simenvs.models.serving")
-        if not _running[loop] and serving is not None:
-            await serving.close_models()
+        if not _running[loop]:
+            await close_connections()
 
 
 _running: WeakKeyDictionary[asyncio.AbstractEventLoop, int] = WeakKeyDictionary()

@@ -46,7 +46,7 @@ def run(coroutine: Coroutine[Any, Any, T]) -> T:
         if loop is None:
             loop = _loops[os.getpid()] = asyncio.new_event_loop()
             threading.Thread(target=loop.run_forever, name="simenvs-loop", daemon=True).start()
-            atexit.register(_close_connections, loop)
+            atexit.register(_at_exit, loop)
     ended = threading.Event()
 
     async def watched() -> tuple[T | None, BaseException | None]:
@@ -71,9 +71,14 @@ def run(coroutine: Coroutine[Any, Any, T]) -> T:
         raise
 
 
-def _close_connections(loop: asyncio.AbstractEventLoop) -> None:
-    """Say goodbye to the servers of language models, if any were talked to."""
+async def close_connections() -> None:
+    """Close what language models keep open in this event loop, if any were used; it opens again."""
     serving = sys.modules.get("simenvs.models.serving")
-    if serving is not None and loop is _loops.get(os.getpid()):
+    if serving is not None:
+        await serving.close_models()
+
+
+def _at_exit(loop: asyncio.AbstractEventLoop) -> None:
+    if loop is _loops.get(os.getpid()):
         with contextlib.suppress(TimeoutError):
-            asyncio.run_coroutine_threadsafe(serving.close_models(), loop).result(timeout=2)
+            asyncio.run_coroutine_threadsafe(close_connections(), loop).result(timeout=2)

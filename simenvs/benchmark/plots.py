@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 
 
-def _figure(columns: int, width: float, height: float) -> tuple[Figure, Sequence[Any]]:
+def figure_of(columns: int, width: float, height: float) -> tuple[Figure, Sequence[Any]]:
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
@@ -43,7 +43,7 @@ def heat_map(
     Raises:
         DataMissingError: if matplotlib is missing.
     """
-    figure, axes = _figure(len(panels), 5.6 * len(panels), 4.2)
+    figure, axes = figure_of(len(panels), 5.6 * len(panels), 4.2)
     for axis, (name, by_policy) in zip(axes, panels.items(), strict=True):
         policies = list(by_policy)
         simulators = list(next(iter(by_policy.values())))
@@ -87,7 +87,7 @@ def dose_response(
     Raises:
         DataMissingError: if matplotlib is missing.
     """
-    figure, axes = _figure(len(panels), 5.6 * len(panels), 4.2)
+    figure, axes = figure_of(len(panels), 5.6 * len(panels), 4.2)
     for axis, (name, by_method) in zip(axes, panels.items(), strict=True):
         for i, (method, by_simulator) in enumerate(by_method.items()):
             colour = COLOURS[i % len(COLOURS)]

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from simenvs.envs.persuasion.acts import PERSUADEE_ACTS
 from simenvs.envs.persuasion.classifier import Classifier
-from simenvs.envs.persuasion.corpus import halves, load_corpus
+from simenvs.envs.persuasion.corpus import Dialogue, halves, load_corpus
 from simenvs.envs.persuasion.fit_classifier import (
     evaluate_classifiers,
     fit_classifiers,
@@ -68,7 +70,8 @@ def fit_persuasion(
     participants = fit_participants([dialogue.persuadee for dialogue in dialogues])
     on_stage("participants")
     out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text(_json({"fits": fits, "participants": participants}), "utf-8")
+    people = count_people(dialogues)
+    out.write_text(_json({"fits": fits, "participants": participants, "people": people}), "utf-8")
     weights = out.with_suffix(".npz")
     np.savez_compressed(weights, **arrays)  # type: ignore[arg-type]
     written = [out, weights]
@@ -81,6 +84,36 @@ def fit_persuasion(
         on_stage("report")
         written.append(report)
     return written
+
+
+def count_people(dialogues: Sequence[Dialogue]) -> dict[str, Any]:
+    """What the persuadees did, counted: donations over all dialogues, acts as annotated.
+
+    Returns:
+        ``donations``: [dollars, people] pairs, donations capped at what there was to give; ``acts``:
+        per dialogue act the share of the annotated persuadees' messages that has it; ``words``: mean
+        words per message.
+    """
+    gifts = Counter(round(dialogue.donation, 2) for dialogue in dialogues)
+    annotated = [
+        said
+        for dialogue in dialogues
+        if dialogue.annotated
+        for said in dialogue.utterances
+        if said.role == "persuadee" and said.acts
+    ]
+    acts = Counter(act for said in annotated for act in dict.fromkeys(said.acts or ()))
+    words = [
+        len(said.text.split())
+        for dialogue in dialogues
+        for said in dialogue.utterances
+        if said.role == "persuadee"
+    ]
+    return {
+        "donations": [[dollars, gifts[dollars]] for dollars in sorted(gifts)],
+        "acts": {act: round(acts[act] / len(annotated), 4) for act in PERSUADEE_ACTS},
+        "words": round(sum(words) / len(words), 2),
+    }
 
 
 def _json(data: Any) -> str:
