@@ -52,7 +52,9 @@ def players(url: str, **settings: Any) -> dict[str, Any]:
     return {**users, "persuader": Script(*TEXTS)}
 
 
-def play(url: str, n: int, concurrency: int, journal: Path | None, **settings: Any) -> list[Episode]:
+def play(
+    url: str, n: int, concurrency: int, journal: Path | None, **settings: Any
+) -> list[Episode]:
     """Play ``n`` episodes."""
     return simenvs.collect(
         ENV,
@@ -74,7 +76,9 @@ def same(episode: Episode) -> str:
 
 def faults(n: int = 1000) -> None:
     """Each fault alone at 10 % of the calls, and all together at 10 %."""
-    print("| fault at 10 % of calls | wall, s | ended properly | simulator failed | policy failed |")
+    print(
+        "| fault at 10 % of calls | wall, s | ended properly | simulator failed | policy failed |"
+    )
     print("| --- | --- | --- | --- | --- |")
     reference: list[str] | None = None
     for name in ("none", *FAULTS, "mix of all"):
@@ -92,8 +96,10 @@ def faults(n: int = 1000) -> None:
         proper = sum(e.failure_kind is None for e in episodes)
         kept = [same(e) for e in episodes]
         reference = reference or kept
-        equal = "" if name in ("empty", "malformed", "truncated", "mix of all") else sum(
-            a == b for a, b in zip(kept, reference, strict=True)
+        equal = (
+            ""
+            if name in ("empty", "malformed", "truncated", "mix of all")
+            else sum(a == b for a, b in zip(kept, reference, strict=True))
         )
         note = "" if equal in ("", n) else f" ({equal} as without faults)"
         print(f"| {name} | {took:.0f} | {proper}{note} | {named or 0} | {policy} |", flush=True)
@@ -126,8 +132,8 @@ def killed(n: int = 1000) -> None:
     assert sorted(e.seed for e in resumed) == list(range(n)), "an episode is lost or doubled"
     equal = sum(same(e) == alone[e.seed] for e in resumed)
     print(
-        f"\nKilled with SIGKILL after {before[0]} and {before[1]} of {n} episodes and resumed: {n} episodes, "
-        f"none twice, {equal} equal to those of a run left alone."
+        f"\nKilled with SIGKILL after {before[0]} and {before[1]} of {n} episodes and resumed:\n"
+        f"{n} episodes, none twice, {equal} equal to those of a run left alone."
     )
 
 
@@ -149,7 +155,9 @@ def concurrency(n: int = 512) -> None:
     print("| | |\n| --- | --- |")
     print(f"| ideal (the longest sum of one episode's latencies) | {ideal:.1f} s |")
     print(f"| simenvs | {took:.1f} s ({took / ideal:.2f} x ideal) |")
-    print(f"| a thread per episode (`ThreadPoolExecutor({n})`, the client's blocking calls) | {threads:.1f} s |")
+    print(
+        f"| a thread per episode (`ThreadPoolExecutor`, the client's blocking calls) | {threads:.1f} s |"
+    )
     print(f"| memory | {grown / n:.0f} kB an episode |")
     print(f"| CPU per turn | {cpu / turns * 1e3:.2f} ms, {calls / turns:.2f} model calls each |")
     print(f"| of which the client alone, for as many calls | {alone / turns * 1e3:.2f} ms |")
@@ -224,7 +232,10 @@ def main() -> None:
     cpu = names[0].partition(":")[2].strip() if names else platform.processor()
     print("# A thousand episodes with a served simulator\n")
     print("Made by `python benchmarks/load.py`.")
-    print(f"{cpu}, {os.cpu_count()} virtual cores (one for the server), Python {platform.python_version()}.\n")
+    print(
+        f"{cpu}, {os.cpu_count()} virtual cores (one for the server),\n"
+        f"Python {platform.python_version()}.\n"
+    )
     print(
         "Persuasion-Single-v0 with a language model as the persuadee behind the fake server; 1,000\n"
         "episodes, 512 at once, a deadline of 30 s a call.\n"

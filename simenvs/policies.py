@@ -7,7 +7,8 @@ from typing import Any
 
 from simenvs.models.base import ChatModel, Sampling
 from simenvs.seeding import Stream
-from simenvs.simulators.llm import Notices, Tools, conversation, prompt, reply_of, tools_in_text
+from simenvs.simulators.llm import reply_of
+from simenvs.simulators.llm_prompts import Notices, Tools, conversation, prompt, tools_in_text
 from simenvs.types import Observation, Reply
 
 

@@ -109,7 +109,9 @@ class Audit:
     def to_dict(self) -> dict[str, Any]:
         """JSON-able."""
         out = asdict(self)
-        out["gamma"] = None if self.gamma is None else {**self.gamma._asdict(), "mean": self.gamma.mean}
+        out["gamma"] = (
+            None if self.gamma is None else {**self.gamma._asdict(), "mean": self.gamma.mean}
+        )
         return out
 
 
@@ -153,7 +155,7 @@ class _Taken:
     outcomes: list[float] = field(default_factory=list)
     failed: Counter[str] = field(default_factory=Counter)
     counts: Counter[str] = field(default_factory=Counter)
-    usage: Usage = Usage()
+    usage: Usage = field(default_factory=Usage)
 
 
 def audit(
@@ -227,9 +229,15 @@ def audit(
         means.append(vectors[part].mean(0))
         audits.append(
             _measure(
-                name, one, vectors[part], labels[part], kinds, len(covers[-1]) / number,
-                (contexts, samples, users), probe,
-            )  # fmt: skip
+                name,
+                one,
+                vectors[part],
+                labels[part],
+                kinds,
+                len(covers[-1]) / number,
+                (contexts, samples, users),
+                probe,
+            )
         )
     unit = np.array([mean / np.linalg.norm(mean) for mean in means])
     return Report(
@@ -256,7 +264,9 @@ def collect_contexts(
     }
     speech, final = [], []
     for i in range(n):
-        play = Playthrough(env, embedded, seed=Stream(seed, "audit context", i).bits() >> 1, env_id=env_id)
+        play = Playthrough(
+            env, embedded, seed=Stream(seed, "audit context", i).bits() >> 1, env_id=env_id
+        )
         recorder = _Recorder(play._policies[user])
         play._policies[user] = recorder
         run_inline(play.play())
@@ -309,14 +319,16 @@ async def _sample(
         if isinstance(reply, Reply):
             taken.usage += reply.usage or Usage()
             taken.counts.update(reply.counts)
-            reply = reply.message if isinstance(reply.message, Message) else Message(content=reply.message)
+            reply = (
+                reply.message
+                if isinstance(reply.message, Message)
+                else Message(content=reply.message)
+            )
         return reply
 
     async def speak(i: int, context: Context, u: int) -> list[Sample]:
         user = simulator.spawn(context.task, rng=Stream(seed, "audit", i, u))
-        asked = (
-            ask(user, context, Stream(seed, "audit reply", i, u, j)) for j in range(each)
-        )
+        asked = (ask(user, context, Stream(seed, "audit reply", i, u, j)) for j in range(each))
         replies = [message for message in await asyncio.gather(*asked) if message is not None]
         return [Sample(i, u, _text(m), probe.acts_of(m, context.observation)) for m in replies]
 
@@ -334,7 +346,9 @@ async def _sample(
         *(speak(i, c, u) for i, c in enumerate(speech) for u in range(users))
     )
     taken.speech = [sample for part in spoken for sample in part]
-    given = await asyncio.gather(*(give(i, c, u) for i, c in enumerate(final) for u in range(users)))
+    given = await asyncio.gather(
+        *(give(i, c, u) for i, c in enumerate(final) for u in range(users))
+    )
     taken.outcomes = [amount for amount in given if amount is not None]
     await close_connections()
 

@@ -39,10 +39,13 @@ def plot_audit(report: Report, path: str | Path) -> None:
     first.legend(fontsize=8)
     covered = [100 * a.covered for a in report.audits]
     second.bar(at, covered, 0.6, color=COLOURS[0])
-    second.axhline(100 * report.covered_together, color=COLOURS[1], linestyle="--", label="together")
+    second.axhline(
+        100 * report.covered_together, color=COLOURS[1], linestyle="--", label="together"
+    )
     for x, one in zip(at, report.audits, strict=True):
         text = "one kind only" if one.gamma is None else f"γ ≈ {one.gamma.mean:.1f}"
         second.text(x, 100 * one.covered, text, ha="center", va="bottom", fontsize=8)
+    second.set_ylim(0, 118)
     second.set_xticks(at, names, rotation=15, ha="right")
     second.set_ylabel(f"of {report.clusters} clusters of replies covered, %")
     second.set_title("Collapse", fontsize=10)

@@ -17,6 +17,11 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 
 
 def figure_of(columns: int, width: float, height: float) -> tuple[Figure, Sequence[Any]]:
+    """A figure of that size in inches, with so many axes in a row.
+
+    Raises:
+        DataMissingError: if matplotlib is missing.
+    """
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
+from typing import Any
 
 from simenvs.cli.common import (
     Commands,
@@ -43,11 +44,16 @@ def add(commands: Commands) -> None:
     parser.add_argument("--samples", type=positive, default=40, help="replies in each, M (40)")
     parser.add_argument("--users", type=positive, default=4, help="users in each, who share M (4)")
     parser.add_argument(
-        "--embeddings", default="ngrams", metavar="NAME", help="'ngrams', 'minilm' or another model (ngrams)"
+        "--embeddings",
+        default="ngrams",
+        metavar="NAME",
+        help="'ngrams', 'minilm' or a model (ngrams)",
     )
     parser.add_argument("--concurrency", type=positive, default=256, help="replies at once (256)")
     parser.add_argument("--seed", type=int, default=0, help="of everything random (0)")
-    parser.add_argument("--out", default=None, metavar="DIR", help="write audit.json and audit.png there")
+    parser.add_argument(
+        "--out", default=None, metavar="DIR", help="write audit.json and audit.png there"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
     add_options(parser)
 
@@ -63,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
     experiment = Experiment(
         arguments.id, options=options, simulators=named_specs(arguments.simulator)
     )
-    simulators = {}
+    simulators: dict[str, Any] = {}
     policy_seat = make_env(arguments.id, **options).policy_seat
     for name, built in experiment.build().items():
         users = {seat: who for seat, who in built.players.items() if seat != policy_seat}
@@ -122,7 +128,9 @@ def show(report: object) -> object:
         row(title, values, people)
 
     numbers(f"different replies of one user (1-{each})", "replies_one_user")
-    numbers(f"different replies of all {first.users} users (1-{first.samples})", "replies_all_users")
+    numbers(
+        f"different replies of all {first.users} users (1-{first.samples})", "replies_all_users"
+    )
     numbers(f"dialogue acts of one user (1-{each})", "acts_one_user")
     numbers(f"dialogue acts of all {first.users} users", "acts_all_users")
     numbers("Vendi score of a context", "vendi")
@@ -133,7 +141,12 @@ def show(report: object) -> object:
         row(f"γ by {name}", ["-" if a.gamma is None else f"{a.gamma[i]:.2f}" for a in audits])
     row("γ, mean of the three", ["-" if a.gamma is None else f"{a.gamma.mean:.2f}" for a in audits])
     numbers("users with one kind of reply only", "one_kind", ".0%")
-    numbers(f"coverage of {report.clusters} clusters", "covered", ".0%", f"together {report.covered_together:.0%}")
+    numbers(
+        f"coverage of {report.clusters} clusters",
+        "covered",
+        ".0%",
+        f"together {report.covered_together:.0%}",
+    )
     row(f"similarity to {first.simulator}", [f"{c:.2f}" for c in report.similarity[0]])
     numbers("acts: distance to people, bits", "acts_distance", ".3f", "0")
     row("mean given, $", [_mean(a.outcomes) for a in audits], f"{report.people['mean']:.2f}")

@@ -1,8 +1,8 @@
 """Diagnostics of a collapsed simulator, after "One Frozen Simulator Is Not Enough" (arXiv 2608.12253).
 
-γ is the exponent by which a simulator sharpens what people would say, p ∝ p_ref^γ; it is estimated from how
-often each kind of reply comes up in many samples of one context. Coverage is how many kinds of reply a
-simulator ever gives. A kind is a cluster of the embedded replies of all simulators together.
+γ is the exponent by which a simulator sharpens what people would say, p ∝ p_ref^γ; it is estimated
+from how often each kind of reply comes up in many samples of one context. Coverage is how many kinds of
+reply a simulator ever gives. A kind is a cluster of the embedded replies of all simulators together.
 """
 
 from __future__ import annotations
@@ -74,7 +74,9 @@ def clusters(embeddings: ArrayLike, n: int = 100, *, seed: int = 0) -> NDArray[n
     try:
         from sklearn.cluster import KMeans
     except ImportError as error:
-        raise DataMissingError("clustering needs scikit-learn: pip install 'simenvs[audit]'") from error
+        raise DataMissingError(
+            "clustering needs scikit-learn: pip install 'simenvs[audit]'"
+        ) from error
     x = np.asarray(embeddings, dtype=np.float64)
     distinct = len(np.unique(x.round(9), axis=0))
     found = KMeans(min(n, distinct), n_init=1, random_state=seed).fit_predict(x)

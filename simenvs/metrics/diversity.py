@@ -74,9 +74,7 @@ def self_bleu(texts: Sequence[str], *, at_most: int = 64) -> float:
     try:
         from sacrebleu.metrics import BLEU  # type: ignore[attr-defined]
     except ImportError as error:
-        raise DataMissingError(
-            "self-BLEU needs sacrebleu: pip install 'simenvs[audit]'"
-        ) from error
+        raise DataMissingError("self-BLEU needs sacrebleu: pip install 'simenvs[audit]'") from error
     bleu = BLEU(effective_order=True)
     kept = list(texts[:at_most])
     scores = [

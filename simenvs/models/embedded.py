@@ -53,7 +53,8 @@ class EmbeddedLM(OpenAIModel):
         file = Path(path) if path is not None else weights()
         if not file.is_file():
             raise DataMissingError(f"there is no model file {str(file)!r}")
-        self._server = _serve(file, threads, parallel)
+        self._serving = (file, threads, parallel)
+        self._server = _serve(*self._serving)
         base = sampling or Sampling()
         # llama.cpp repeats a seeded answer only if it does not reuse what it has read before.
         base = Sampling(
@@ -74,6 +75,14 @@ class EmbeddedLM(OpenAIModel):
             prices=prices,
         )
         self.name = label(EMBEDDED if path is None else file.stem, sampling or Sampling())
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "_server": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._server = _serve(*self._serving)
+        self.urls = (f"{self._server.listening_address}/v1",)
 
 
 def weights() -> Path:

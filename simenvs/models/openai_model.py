@@ -79,6 +79,13 @@ class OpenAIModel(ServedModel):
             )
         self._clients: WeakKeyDictionary[Any, dict[str, Any]] = WeakKeyDictionary()
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_clients": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._clients = WeakKeyDictionary()
+
     def _client(self, url: str) -> Any:
         own = self._clients.setdefault(asyncio.get_running_loop(), {})
         if url not in own:

@@ -50,6 +50,9 @@ class ReplayModel(ChatModel):
         self.waits = mode == "record"
         self._coming: dict[str, asyncio.Future[None]] = {}
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_coming": {}}
+
     async def complete(
         self,
         messages: Sequence[Mapping[str, Any]],

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from importlib.resources import files
 from typing import Any, Literal, NamedTuple, get_args
 
 from simenvs.actions import parse_action
-from simenvs.errors import InvalidInputError, UnknownNameError
+from simenvs.errors import UnknownNameError
 from simenvs.models.base import ChatModel, Completion, Sampling
 from simenvs.seeding import Stream
+from simenvs.simulators.llm_prompts import (
+    PROMPTS,
+    Notices,
+    Tools,
+    conversation,
+    notice,
+    prompt,
+    tools_in_text,
+)
 from simenvs.simulators.personas_in_words import in_words
 from simenvs.simulators.verbalized_format import (
     Form,
@@ -35,12 +41,7 @@ from simenvs.types import (
     Verbalized,
 )
 
-PROMPTS = 0
-"""Version of the texts in ``simenvs/prompts/user``: raised when any of them changes."""
-
 Variant = Literal["standard", "chain_of_thought", "multi_turn", "combined"]
-Tools = Literal["native", "text"]
-Notices = Literal["system", "user"]
 
 
 class Answer(NamedTuple):
@@ -61,7 +62,8 @@ class Answer(NamedTuple):
     explained: str = ""
 
 
-_NOTE = re.compile(r"note from the organi[sz]ers", re.IGNORECASE)
+TAIL = 0.01
+"""Smallest threshold that a language model can be told; below, it says nothing (arXiv 2510.01171)."""
 
 SPEECH = Answer({"text": {"type": "string"}}, {"text": "..."}, "messages", "send")
 
@@ -232,10 +234,6 @@ class LLMUser:
             threshold: ask for answers less likely than this.
             probabilities: whether to ask for probabilities; without, all count alike.
         """
-        if threshold is not None and threshold < 0.01:
-            raise InvalidInputError(
-                f"a stated threshold below 0.01 leaves nothing to say, and {threshold:g} was given"
-            )
         usage, counts, thoughts = Usage(), Counter[str](), []
         mark = _mark(rng.child("mark"))
         found: Listed | None = None
@@ -378,57 +376,6 @@ def reply_of(completion: Completion, tools: Sequence[str]) -> Reply:
         trace=completion.trace,
         counts=completion.counts,
     )
-
-
-def conversation(
-    view: Sequence[Mapping[str, Any]], *, tools: Tools, notices: Notices
-) -> list[dict[str, Any]]:
-    """Messages after the instructions, as a model reads them.
-
-    Args:
-        view: the seat's messages.
-        tools: with ``text``, calls and their results are written out.
-        notices: the role of instructions in between.
-    """
-    out: list[dict[str, Any]] = []
-    for message in view:
-        role, content = message["role"], message["content"]
-        if (role == "system" and notices == "user") or (role == "tool" and tools == "text"):
-            out.append({"role": "user", "content": notice(content)})
-        elif tools == "text" and message.get("tool_calls"):
-            written = [
-                f'<tool_call>{{"name": {json.dumps(call["function"]["name"])}, '
-                f'"arguments": {call["function"]["arguments"]}}}</tool_call>'
-                for call in message["tool_calls"]
-            ]
-            out.append({"role": role, "content": "\n".join([content, *written]).strip()})
-        elif role == "user":
-            # What the other seat writes must not pass for a note of ours.
-            out.append({**message, "content": _NOTE.sub("Note from the other side", content)})
-        else:
-            out.append(dict(message))
-    return out
-
-
-def tools_in_text(tools: Sequence[Mapping[str, Any]]) -> str:
-    """How tools are described to a model that is not offered them by its server."""
-    lines = [
-        f"- {function['name']}: {function['description']} Arguments: "
-        f"{json.dumps(function['parameters'].get('properties', {}), default=list)}"
-        for function in (tool["function"] for tool in tools)
-    ]
-    return prompt("tools_in_text").format(tools="\n".join(lines))
-
-
-def notice(text: str) -> str:
-    """An instruction as a message of the role ``user``."""
-    return prompt("notice").format(text=text)
-
-
-@lru_cache(maxsize=64)
-def prompt(name: str) -> str:
-    """A text of ``simenvs/prompts/user``."""
-    return (files("simenvs") / "prompts" / "user" / f"{name}.md").read_text("utf-8").strip()
 
 
 def _mark(rng: Stream) -> str:

@@ -9,7 +9,8 @@ import pytest
 
 from simenvs.errors import InvalidInputError, ModelError, UnknownNameError
 from simenvs.models import FakeServer, OpenAIModel, Retry, Sampling, load_model
-from simenvs.models.fake_server import FAULTS, instance
+from simenvs.models.fake_answers import instance
+from simenvs.models.fake_server import FAULTS
 from simenvs.models.parsing import retry_after, status_error
 from simenvs.models.serving import Endpoint, least_busy
 from simenvs.seeding import Stream

@@ -18,7 +18,7 @@ from simenvs.rollout import collect
 from simenvs.running import run_inline
 from simenvs.seeding import Stream
 from simenvs.simulators import VerbalizedSampling
-from simenvs.simulators.llm import PROMPTS
+from simenvs.simulators.llm_prompts import PROMPTS
 from simenvs.simulators.personas_in_words import in_words
 from simenvs.testing import HOSTILE, Script
 from simenvs.types import Message, Persona, Usage
@@ -387,8 +387,8 @@ def test_a_threshold_is_asked_for_and_kept():
     assert "below 0.1" in model.asked[0][0][-1]["content"]
     run_inline(user.candidates(observed("Hi"), 5, rng=Stream(1), probabilities=False))
     assert "probability" not in model.asked[1][0][-1]["content"]
-    with pytest.raises(InvalidInputError, match="leaves nothing to say"):
-        run_inline(user.candidates(observed("Hi"), 5, rng=Stream(1), threshold=0.001))
+    with pytest.raises(InvalidInputError, match="has nothing left to say"):
+        simenvs.make_simulator(ENV, backend="VS", model=model, threshold=0.001)
 
 
 def test_uniform_draws_ask_for_no_probabilities():

@@ -131,6 +131,7 @@ def make_simulator(
     from simenvs.personas import load_personas
     from simenvs.policies import LLMPolicy
     from simenvs.simulators import Population, Single, VerbalizedSampling
+    from simenvs.simulators.llm import TAIL
 
     if backend not in BACKENDS:
         raise UnknownNameError("backend", backend, BACKENDS)
@@ -151,6 +152,11 @@ def make_simulator(
     if statistical and (base_url is not None or model_options):
         raise InvalidInputError(
             "base_url and model_options are for a language model; name it with model="
+        )
+    if not statistical and threshold is not None and threshold < TAIL:
+        raise InvalidInputError(
+            f"a language model that is told of a threshold below {TAIL:g} has nothing left to say; "
+            f"threshold is {threshold!r}"
         )
     if policy_seat == "persuadee":
         if statistical:

@@ -48,7 +48,10 @@ def primary_act(acts: Sequence[str]) -> str:
 
 @lru_cache(maxsize=1)
 def people() -> Mapping[str, Any]:
-    """The people of the corpus: ``outcomes`` (dollars given, one per person), ``acts`` (shares of messages)."""
+    """The people of the corpus.
+
+    ``outcomes`` are dollars given, one per person; ``acts`` shares of messages; ``words`` per message.
+    """
     file = files("simenvs.envs.persuasion") / "data" / "fit.json"
     counted = json.loads(file.read_text("utf-8"))["people"]
     gifts = [dollars for dollars, n in counted["donations"] for _ in range(n)]

@@ -8,7 +8,8 @@ from typing import Any
 
 from simenvs.envs.persuasion.donation import LIMIT, parse_donation
 from simenvs.seeding import Stream
-from simenvs.simulators.llm import Answer, LLMUser, notice, prompt
+from simenvs.simulators.llm import Answer, LLMUser
+from simenvs.simulators.llm_prompts import notice, prompt
 from simenvs.types import Message, Observation, Reply, ToolCall
 
 _AMOUNT = {"type": "number", "minimum": 0, "maximum": LIMIT}
