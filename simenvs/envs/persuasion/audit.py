@@ -9,9 +9,9 @@ from importlib.resources import files
 from typing import Any
 
 from simenvs.envs.persuasion.acts import PERSUADEE_ACTS
-from simenvs.envs.persuasion.classifier import classify
 from simenvs.envs.persuasion.context import SAID, primary
 from simenvs.envs.persuasion.donation import parse_donation
+from simenvs.envs.persuasion.env import read_acts
 from simenvs.types import Message, Observation
 
 ACTS = PERSUADEE_ACTS
@@ -37,7 +37,7 @@ def acts_of(message: Message, observation: Observation) -> tuple[str, ...]:
     if message.acts:
         return message.acts
     heard = observation["messages"][-1]["content"]
-    return classify(message.content, "persuadee", classify(heard, "persuader", ()))
+    return read_acts(message.content, "persuadee", read_acts(heard, "persuader", ()))
 
 
 def primary_act(acts: Sequence[str]) -> str:

@@ -57,6 +57,16 @@ _REFUSING = re.compile(
     r"|too much|instead of|without|neither|nor|hardly|if i (?:had|were|could)|wish i|would have)\b",
     re.IGNORECASE,
 )
+_NEGATED = re.compile(
+    r"n['’]t\b|\b(?:not|cannot|cant|wont|dont|never|refus\w*|declin\w*|unable|rather keep|no money)\b",
+    re.IGNORECASE,
+)
+_HARMLESS = re.compile(
+    r"\b(?:no problem|not sure|don[’']?t know|don[’']?t mind|no doubt|can[’']?t wait|not at all"
+    r"|why not|not only|no matter|don[’']?t see why not|never (?:heard|donated|given))\b",
+    re.IGNORECASE,
+)
+"""Negations beside giving that refuse nothing."""
 _ELSEWHERE = re.compile(
     r"\b(?:you|they|he|she|people|children|kids|families|already|last (?:year|month|week)|yesterday"
     r"|a day|per day|a week|per|each|every|costs?|worth|earn\w*|paid|pays?|gave|donated|spent)\b",
@@ -141,6 +151,21 @@ def _commitment(text: str) -> float | None:
         ):
             found = named[-1]
     return found
+
+
+def refuses(text: str) -> bool:
+    """Whether the writer says that it won't give, in a statement about giving.
+
+    A later offer in the same text takes it back; questions don't refuse.
+    """
+    if len(text) > 20_000 or committed_amount(text) is not None:
+        return False
+    clauses = (clause.strip() for clause in _CLAUSE.split(text))
+    return any(
+        _NEGATED.search(clause) and _GIVING.search(clause) and not _HARMLESS.search(clause)
+        for clause in clauses
+        if not clause.endswith("?")
+    )
 
 
 _short_commitment = lru_cache(maxsize=8192)(_commitment)

@@ -15,6 +15,7 @@ from simenvs.envs.persuasion.donation import (
     LIMIT,
     committed_amount,
     parse_donation,
+    refuses,
     tagged_donation,
 )
 from simenvs.errors import InvalidInputError, UnknownNameError
@@ -316,9 +317,17 @@ def transcript_acts(state: PersuasionState) -> tuple[tuple[str, tuple[str, ...]]
     out: list[tuple[str, tuple[str, ...]]] = []
     before: tuple[str, ...] = ()
     for seat, text, declared in state.transcript:
-        before = declared or classify(text, seat, before)
+        before = declared or read_acts(text, seat, before)
         out.append((seat, before))
     return tuple(out)
+
+
+def read_acts(text: str, seat: str, before: tuple[str, ...]) -> tuple[str, ...]:
+    """The acts of an undeclared message; a plain refusal is one, whatever the classifier says."""
+    acts = classify(text, seat, before)
+    if seat == PERSUADEE and "agree-donation" in acts and refuses(text):
+        return tuple("disagree-donation" if act == "agree-donation" else act for act in acts)
+    return acts
 
 
 @lru_cache(maxsize=1024)

@@ -6,6 +6,7 @@ from simenvs.envs.persuasion.donation import (
     amounts,
     committed_amount,
     parse_donation,
+    refuses,
     tagged_donation,
 )
 
@@ -91,3 +92,24 @@ def test_every_amount_of_cents_is_read(cents):
     assert committed_amount(f"Hello there. I'll donate ${cents / 100:.2f}.") == cents / 100
     assert tagged_donation(f"Fine. [DONATE ${cents / 100:.2f}]") == cents / 100
     assert parse_donation(f"${cents / 100:.2f}") == cents / 100
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("I would rather not donate today.", True),
+        ("I can't donate right now, sorry.", True),
+        ("No, I don't want to give anything.", True),
+        ("I'd love to give but I have no money to spare.", True),
+        ("I won't give $2, but I can give 50 cents.", False),
+        ("Sure, why not, I'll donate.", False),
+        ("I'm not sure if I will donate.", False),
+        ("I don't mind giving a little.", False),
+        ("Why wouldn't I donate?", False),
+        ("I will donate $1.", False),
+        ("No thanks.", False),
+        ("x" * 30_000, False),
+    ],
+)
+def test_refusals(text, expected):
+    assert refuses(text) is expected

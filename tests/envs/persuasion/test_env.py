@@ -3,7 +3,8 @@
 import pytest
 
 from simenvs.envs.persuasion import parallel_env
-from simenvs.testing import HOSTILE
+from simenvs.rollout import collect
+from simenvs.testing import HOSTILE, Script
 from simenvs.types import Message, StopReason, ToolCall
 
 BYE = Message(content="Goodbye!", tool_calls=(ToolCall("end_conversation"),))
@@ -198,3 +199,13 @@ def test_splits_share_no_charity():
     assert charities("train").isdisjoint(charities("held_out"))
     assert charities("all") == charities("train") | charities("held_out")
     assert "Save the Children" in charities("train")
+
+
+def test_a_plain_refusal_without_declared_acts_is_no_agreement():
+    players = {
+        "persuader": Script("Hello.", "Would you donate?"),
+        "persuadee": Script("Hi.", "I would rather not donate.", "$0"),
+    }
+    (episode,) = collect("Persuasion-Single-v0", players, [0], env_options={"max_turns": 2})
+    assert episode.outcome["agreed"] is False
+    assert episode.outcome["intended"] is None
