@@ -16,7 +16,7 @@ from simenvs.models.serving import Endpoint, least_busy
 from simenvs.seeding import Stream
 
 HELLO = [{"role": "user", "content": "Hello"}]
-QUICK = Retry(deadline=20, timeout=0.3, base=0.01)
+QUICK = Retry(deadline=20, base=0.01)
 
 
 def complete(model, *, messages=HELLO, n=None, **options):
@@ -76,7 +76,8 @@ def test_many_answers_in_one_call_or_in_several(server):
 @pytest.mark.parametrize("fault", FAULTS)
 def test_every_fault_is_overcome_or_accepted(fault):
     with FakeServer(faults={fault: 0.3}) as server:
-        model = OpenAIModel("fake", server.base_url, retry=QUICK)
+        retry = replace(QUICK, timeout=1.0 if fault == "hanging" else 15.0)
+        model = OpenAIModel("fake", server.base_url, retry=retry)
         answers = many(model, 20)
         struck = server.counts[fault]
     assert struck
@@ -84,8 +85,11 @@ def test_every_fault_is_overcome_or_accepted(fault):
     names = {
         "dropped": "retry: dropped_connection", "hanging": "retry: timeout", "truncated": "truncated",
     }  # fmt: skip
-    assert model.counts == {names.get(fault, f"retry: {fault}"): struck}
-    assert sum(sum(answer.counts.values()) for answer in answers) == struck
+    name = names.get(fault, f"retry: {fault}")
+    assert list(model.counts) == [name]
+    # On a busy machine an answer may come after the timeout as if it hung.
+    assert model.counts[name] == struck or fault == "hanging"
+    assert sum(sum(answer.counts.values()) for answer in answers) == model.counts[name]
 
 
 @pytest.mark.parametrize(
@@ -95,7 +99,11 @@ def test_every_fault_is_overcome_or_accepted(fault):
 )  # fmt: skip
 def test_a_lasting_fault_is_named(fault, kind):
     with FakeServer(faults={fault: 1.0}, retry_after=0.01) as server:
-        model = OpenAIModel("fake", server.base_url, retry=replace(QUICK, attempts=2, timeout=0.1))
+        model = OpenAIModel(
+            "fake",
+            server.base_url,
+            retry=replace(QUICK, attempts=2, timeout=0.1 if fault == "hanging" else 15.0),
+        )
         with pytest.raises(ModelError, match="gave up after 2 attempts") as caught:
             complete(model)
     assert caught.value.kind == kind
