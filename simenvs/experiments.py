@@ -81,6 +81,11 @@ class Experiment:
             env.reset(0, {"task": self.task})
         policy, shown = self._policy(env.policy_seat)
         named: Mapping[str, Spec] = self.simulators or {lookup(self.env).backend: {}}
+        for name in named:
+            if not name or not set(name).isdisjoint("/\\\0") or name.startswith("."):
+                raise InvalidInputError(
+                    f"simulator {name!r} can't be a file's name; use letters, digits, - and _"
+                )
         out = {}
         for name, spec in named.items():
             settings = _settings(spec, self.folder, f"simulator {name!r}")

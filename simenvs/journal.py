@@ -23,7 +23,8 @@ class Journal:
 
     Args:
         path: the file; created, with its folder, if missing.
-        run: what is run, JSON-able; must equal what an existing journal was started with.
+        run: what is run, JSON-able; must equal what an existing journal was started with, but for
+            :data:`OPERATIONAL` settings.
 
     Raises:
         JournalError: if the journal belongs to another run, is in use, or is damaged.
@@ -34,7 +35,7 @@ class Journal:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self._fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
         try:
-            self._open(json.loads(json.dumps(run, default=_named)))
+            self._open(json.loads(json.dumps(_identity(run), default=_named)))
         except BaseException:
             os.close(self._fd)
             raise
@@ -110,6 +111,22 @@ class Journal:
         """Flush to the disk and release the file."""
         os.fsync(self._fd)
         os.close(self._fd)
+
+
+OPERATIONAL = frozenset(
+    {
+        "api_key_env", "attempts", "base_url", "concurrency", "deadline", "prices", "record", "replay",
+        "threads", "timeout",
+    }
+)  # fmt: skip
+"""Settings that say where and how a model is reached, not what is played: they may change on resuming."""
+
+
+def _identity(run: Any) -> Any:
+    """What tells a run from others."""
+    if isinstance(run, Mapping):
+        return {key: _identity(value) for key, value in run.items() if key not in OPERATIONAL}
+    return run
 
 
 def _named(value: object) -> str:

@@ -72,6 +72,7 @@ def test_a_bad_key_names_file_and_nearest(folder, change, message):
         ({"policy": "missing.yaml"}, DataMissingError, "missing.yaml"),
         ({"simulators": {"a": {"max_turns": 3}}}, UnknownNameError, "option of simulator 'a'"),
         ({"simulators": {"a": {"backend": "VSS"}}}, UnknownNameError, "did you mean 'VS'"),
+        ({"simulators": {"../a": {}}}, InvalidInputError, "can't be a file's name"),
         ({"simulators": {"a": "vs"}}, InvalidInputError, "a file of settings"),
         ({"simulators": {"a": "gone.yaml"}}, DataMissingError, "gone.yaml"),
         ({"simulators": {"a": {"k": 1, "backend": "VS"}}}, InvalidInputError, "k must be"),

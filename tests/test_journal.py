@@ -115,3 +115,15 @@ def test_killed_at_any_point_nothing_is_lost_or_repeated(tmp_path, size):
     subprocess.run([*command[:-1], str(untouched)], check=True, capture_output=True)
     by_seed = {e.seed: e.to_json() for e in read_journal(untouched)}
     assert by_seed == {e.seed: e.to_json() for e in after}
+
+
+def test_where_a_model_is_reached_may_change_on_resuming(tmp_path):
+    run = {
+        "env": "x",
+        "simulator": {"model": "m", "base_url": "http://a", "model_options": {"timeout": 1}},
+    }
+    Journal(tmp_path / "j.jsonl", run).close()
+    moved = {"env": "x", "simulator": {"model": "m", "base_url": "http://b", "model_options": {}}}
+    Journal(tmp_path / "j.jsonl", moved).close()
+    with pytest.raises(JournalError, match="another run"):
+        Journal(tmp_path / "j.jsonl", {"env": "x", "simulator": {"model": "n"}})

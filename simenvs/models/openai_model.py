@@ -30,7 +30,8 @@ class OpenAIModel(ServedModel):
     Args:
         model: its name on the server.
         base_url: the server, or several (replicas of the model); OpenAI's own if ``None``.
-        api_key: the key; else the environment's ``OPENAI_API_KEY``. Other servers may need none.
+        api_key: the key; for OpenAI's own server else the environment's ``OPENAI_API_KEY``, which is
+            sent to no other.
         concurrency: see :class:`~simenvs.models.serving.ServedModel`, like the rest.
         retry: see there.
         sampling: see there.
@@ -51,6 +52,7 @@ class OpenAIModel(ServedModel):
         sampling: Sampling | None = None,
         prices: tuple[float, float] | None = None,
     ) -> None:
+        configured = base_url is None
         if base_url is None:
             base_url = os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
         urls = [base_url] if isinstance(base_url, str) else list(base_url)
@@ -71,7 +73,9 @@ class OpenAIModel(ServedModel):
             sampling=sampling,
             prices=prices,
         )
-        self._key = api_key or os.environ.get("OPENAI_API_KEY") or ""
+        self._key = api_key or ""
+        if own or configured:
+            self._key = self._key or os.environ.get("OPENAI_API_KEY") or ""
         if own and not self._key:
             raise InvalidInputError(
                 f"no API key for {model!r}: set OPENAI_API_KEY, or give the base_url of a server that "

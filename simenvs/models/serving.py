@@ -63,6 +63,7 @@ class Endpoint:
         limit: calls in flight at most.
         busy: calls in flight or waiting for a slot.
         out_until: loop time until which it is avoided, after it failed.
+        answered_at: loop time of its last answer.
     """
 
     def __init__(self, url: str, limit: int) -> None:
@@ -71,6 +72,7 @@ class Endpoint:
         self.url = url
         self.busy = 0
         self.out_until = 0.0
+        self.answered_at = float("-inf")
         self._failures = 0
         self._slots: CapacityLimiter = CapacityLimiter(limit)
 
@@ -97,8 +99,9 @@ class Endpoint:
         finally:
             self.busy -= 1
 
-    def answered(self) -> None:
+    def answered(self, now: float) -> None:
         """It answered, so it is alive."""
+        self.answered_at = now
         self._failures = 0
         self.out_until = 0.0
 
@@ -281,13 +284,13 @@ class ServedModel(ChatModel):
         spent = Usage()
         started: float | None = None
         last: ModelError | None = None
-        attempt = 0
+        attempt, tried = 0, 0.0
         while True:
             body = self.body(messages, n, tools, sampling)
             server = least_busy(endpoints, loop.time())
             try:
                 async with server.slot():
-                    now = loop.time()
+                    now = tried = loop.time()
                     started = now if started is None else started
                     left = started + retry.deadline - now
                     try:
@@ -300,7 +303,7 @@ class ServedModel(ChatModel):
                         raise ModelError(
                             "timeout", f"no answer from {server.url} in {seconds:g} s", retry=True
                         ) from None
-                server.answered()
+                server.answered(loop.time())
                 usage = usage_of(data, self.prices)
                 spent += usage
                 self.usage += usage
@@ -317,13 +320,15 @@ class ServedModel(ChatModel):
             except ModelError as error:
                 attempt += 1
                 last = error
-                if error.kind in _UNREACHABLE:
+                # One lost call says little of a server that answers others meanwhile.
+                if error.kind in _UNREACHABLE and server.answered_at < tried:
                     server.failed(loop.time())
                 if error.kind == "bad_request" and self._drop(error.message, body):
                     continue
                 if not error.retry:
                     raise
-                wait = self._wait(error, attempt, endpoints, loop.time())
+                others = [one for one in endpoints if one is not server]
+                wait = self._wait(error, attempt, others, loop.time())
                 assert started is not None
                 took = loop.time() - started
                 if attempt >= retry.attempts or took + wait >= retry.deadline:
@@ -339,9 +344,9 @@ class ServedModel(ChatModel):
                     await asyncio.sleep(wait)
 
     def _wait(
-        self, error: ModelError, attempt: int, endpoints: Sequence[Endpoint], now: float
+        self, error: ModelError, attempt: int, others: Sequence[Endpoint], now: float
     ) -> float:
-        if error.kind in _UNREACHABLE and any(one.out_until <= now for one in endpoints):
+        if error.kind in _UNREACHABLE and any(one.out_until <= now for one in others):
             return 0.0
         jitter = self._jitter.uniform(
             0.0, min(self.retry.cap, self.retry.base * 2.0 ** (attempt - 1))

@@ -214,7 +214,7 @@ def test_a_dead_endpoint_comes_back():
         assert dead.out_until == 3.0
         dead.failed(2.0)
         assert dead.out_until == 3.0
-        dead.answered()
+        dead.answered(2.0)
         assert least_busy([dead, alive], 2.0) is dead
         alive.failed(2.0)
         dead.failed(2.5)
@@ -393,3 +393,21 @@ def test_bad_settings_of_a_model_are_one_line(call, message):
     with pytest.raises(InvalidInputError, match=message) as caught:
         call()
     assert "\n" not in str(caught.value)
+
+
+def test_openais_key_goes_to_nobody_else(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "secret")
+    with FakeServer(api_key="secret") as server:
+        with pytest.raises(ModelError) as caught:
+            complete(OpenAIModel("fake", server.base_url))
+        assert caught.value.kind == "no_key"
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        assert complete(OpenAIModel("fake")).content
+
+
+def test_a_lost_call_does_not_condemn_a_server_that_answers_others():
+    with FakeServer(faults={"dropped": 0.3}) as one, FakeServer() as two:
+        model = OpenAIModel("fake", [one.base_url, two.base_url], retry=QUICK)
+        answers = many(model, 200)
+        assert not any(isinstance(answer, Exception) for answer in answers)
+        assert one.counts["requests"] > 60
