@@ -158,7 +158,8 @@ class Playthrough:
             self._latest[seat] = turn
         if failed is not None:
             seat, error = failed
-            result = env.fail("policy" if seat == env.policy_seat else "simulator", str(error))
+            policy = seat == env.policy_seat or self._flooded(seat, error)
+            result = env.fail("policy" if policy else "simulator", str(error))
             self._note(f"{seat} failed", error)
         else:
             try:
@@ -179,6 +180,22 @@ class Playthrough:
         if not env.agents:
             self.terminated = any(terminated.values())
             self.truncated = any(truncated.values())
+
+    def _flooded(self, seat: str, error: Exception) -> bool:
+        """Whether a user's context overflowed with what was written to it.
+
+        Such an episode is the policy's failure: else it could have any episode left out of its training
+        by writing at length.
+        """
+        if not isinstance(error, ModelError) or error.kind != "context_overflow":
+            return False
+        heard = own = 0
+        for message in self.observations[seat]["messages"]:
+            if message["role"] == "user":
+                heard += len(message["content"])
+            else:
+                own += len(message["content"])
+        return heard > own
 
     def _note(self, what: str, error: Exception) -> None:
         self.failure = clean(f"{what}: {type(error).__name__}: {error}")

@@ -197,6 +197,7 @@ class ServedModel(ChatModel):
         self.usage = Usage()
         self.counts: Counter[str] = Counter()
         self._unsupported: set[str] = set()
+        self._limit = "max_tokens"
         self._jitter = random.Random()
 
     @abstractmethod
@@ -251,7 +252,7 @@ class ServedModel(ChatModel):
             value = getattr(sampling, key)
             value = getattr(base, key) if value is None else value
             if value is not None:
-                body[key] = value
+                body[self._limit if key == "max_tokens" else key] = value
         if stop := sampling.stop or base.stop:
             body["stop"] = list(stop)
         if tools:
@@ -355,10 +356,13 @@ class ServedModel(ChatModel):
 
     def _drop(self, message: str, body: Mapping[str, Any]) -> bool:
         """Whether the server refused an optional field, which is then left out from now on."""
-        refused = {key for key in _DROPPABLE if key in body and key in message}
+        refused = {key for key in _DROPPABLE if key in body and re.search(rf"\b{key}\b", message)}
         if "json_schema" in message and "response_format" in body:
             refused.add("response_format")
         if "n" in body and re.search(r"[`'\"]n[`'\"]", message):
             refused.add("n")
+        if "max_tokens" in body and "max_completion_tokens" in message:
+            self._limit = "max_completion_tokens"
+            return True
         self._unsupported |= refused
         return bool(refused)

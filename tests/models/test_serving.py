@@ -12,7 +12,7 @@ from simenvs.models import FakeServer, OpenAIModel, Retry, Sampling, load_model
 from simenvs.models.fake_answers import instance
 from simenvs.models.fake_server import FAULTS
 from simenvs.models.parsing import retry_after, status_error
-from simenvs.models.serving import Endpoint, least_busy
+from simenvs.models.serving import Endpoint, endpoint, least_busy
 from simenvs.seeding import Stream
 
 HELLO = [{"role": "user", "content": "Hello"}]
@@ -245,6 +245,24 @@ def test_fields_that_a_server_refuses_are_left_out():
         assert len(asked) == 4
 
 
+def test_the_name_of_the_limit_follows_the_server():
+    class Reasoner(OpenAIModel):
+        async def request(self, url, body, attempt):
+            if "max_tokens" in body:
+                text = "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."
+                raise status_error(400, text, "unsupported_parameter", url, self.model, None)
+            assert body["max_completion_tokens"] == 7
+            return await super().request(url, body, attempt)
+
+    with FakeServer() as server:
+        model = Reasoner("fake", server.base_url, sampling=Sampling(max_tokens=7, seed=1))
+        for _ in range(2):
+            answer = complete(model)
+            assert len(answer.content.encode()) <= 7
+            assert answer.counts == {"truncated": 1}
+        assert server.counts["requests"] == 2
+
+
 def test_a_schema_is_followed(server):
     schema = {
         "type": "object",
@@ -411,3 +429,28 @@ def test_a_lost_call_does_not_condemn_a_server_that_answers_others():
         answers = many(model, 200)
         assert not any(isinstance(answer, Exception) for answer in answers)
         assert one.counts["requests"] > 60
+
+
+def test_a_server_that_dies_comes_back():
+    with FakeServer() as other:
+        first = FakeServer().start()
+        model = OpenAIModel("fake", [first.base_url, other.base_url], retry=QUICK)
+
+        async def main():
+            async def ask(seed):
+                return await model.complete(HELLO, sampling=Sampling(seed=seed))
+
+            assert (await ask(0)).content
+            await asyncio.to_thread(first.stop)
+            await asyncio.gather(*(ask(i) for i in range(1, 9)))
+            assert other.counts["requests"] >= 8
+            again = FakeServer(port=first.port).start()
+            # The time for which it is left alone goes by.
+            endpoint(first.base_url, 10).out_until = 0.0
+            await asyncio.gather(*(ask(i) for i in range(9, 29)))
+            await model.aclose()
+            return again
+
+        again = asyncio.run(main())
+        again.stop()
+        assert again.counts["requests"] >= 5

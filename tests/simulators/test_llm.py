@@ -138,6 +138,17 @@ def test_a_failing_model_is_named_on_the_right_side(kind):
     assert not episode.mask_sample
 
 
+def test_a_policy_cannot_have_its_episode_left_out_by_flooding():
+    full = ModelError("context_overflow", "too long")
+    flood = {"persuader": Script("please " * 2000)}
+    (episode,) = play(ScriptedModel("Hi.", full), policy=flood)
+    assert (episode.failure_kind, episode.failure_name) == ("policy", "context_overflow")
+    assert not episode.mask_sample
+    assert episode.stop_reason == "policy_error"
+    (episode,) = play(ScriptedModel("Hi.", full))
+    assert episode.failure_kind == "simulator"
+
+
 def test_candidates_of_a_language_model():
     model = Heard(listing("Hello!", "Who are you?", "Hi."))
     (episode,) = play(model, "VS", k=3)
