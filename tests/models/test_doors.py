@@ -4,6 +4,8 @@ import asyncio
 import copy
 import json
 import pickle
+import subprocess
+import sys
 
 import gymnasium
 import pytest
@@ -132,3 +134,32 @@ def test_many_episodes_against_a_failing_server_lose_nothing():
     for before, after in zip(calm, stormy, strict=True):
         if all(name in [f"retry: {n}" for n in unseeded] for name in after.counts):
             assert [t.message for t in after.turns] == [t.message for t in before.turns]
+
+
+def test_a_killed_run_resumes_and_repeats_nothing(tmp_path):
+    with FakeServer(faults={"rate_limit": 0.05, "dropped": 0.05}, latency=0.01) as server:
+        settings = tmp_path / "simulator.yaml"
+        settings.write_text(f"backend: VS\nmodel: fake\nbase_url: {server.base_url}\n")
+
+        def command(journal):
+            return [
+                sys.executable, "-m", "simenvs", "rollout", ENV, "--simulator", str(settings), "-n", "40",
+                "--concurrency", "8", "--json", "--journal", str(tmp_path / journal),
+            ]  # fmt: skip
+
+        run = subprocess.Popen(command("killed.jsonl"), stdout=subprocess.PIPE, text=True)
+        for _ in range(5):
+            run.stdout.readline()
+        run.kill()
+        run.communicate()
+        kept = len(list(simenvs.read_journal(tmp_path / "killed.jsonl")))
+        assert 5 <= kept < 40
+        for journal in ("killed.jsonl", "alone.jsonl"):
+            subprocess.run(command(journal), check=True, stdout=subprocess.DEVNULL)
+
+    def said(journal):
+        episodes = simenvs.read_journal(tmp_path / journal)
+        return {e.seed: ([t.message for t in e.turns], e.failure_name) for e in episodes}
+
+    assert len(list(simenvs.read_journal(tmp_path / "killed.jsonl"))) == 40
+    assert said("killed.jsonl") == said("alone.jsonl")
