@@ -13,6 +13,7 @@ from simenvs.registration import register_all
 if TYPE_CHECKING:
     from simenvs.episode import Episode, Turn
     from simenvs.journal import read_journal
+    from simenvs.models import load_model
     from simenvs.personas import load_personas
     from simenvs.registration import make_env, make_simulator
     from simenvs.rollout import collect, rollouts
@@ -37,6 +38,7 @@ _HOMES = {
     "Turn": "episode",
     "VerbalizedSampling": "simulators",
     "collect": "rollout",
+    "load_model": "models",
     "load_personas": "personas",
     "load_tasks": "tasks",
     "make_env": "registration",
@@ -65,6 +67,7 @@ __all__ = [  # noqa: RUF022 - the order of a reader, not of the alphabet
     "load_tasks",
     "Persona",
     "load_personas",
+    "load_model",
 ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 import sys
 from collections.abc import Sequence
@@ -38,6 +39,8 @@ def parser() -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; returns its exit code: 0, 2 for bad input, 130 when interrupted."""
     arguments = parser().parse_args(argv)
+    # Failed episodes are counted in the tables; a line for each would bury these.
+    logging.getLogger("simenvs").setLevel(logging.ERROR)
     try:
         code: int = arguments.run(arguments)
         sys.stdout.flush()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -86,6 +86,15 @@ def seconds(text: str) -> float:
     if not 0 < number < float("inf"):
         raise argparse.ArgumentTypeError(f"expected seconds above 0, not {text!r}")
     return number
+
+
+def first_failure(episodes: Iterable[Any]) -> None:
+    """Tell on standard error how the first failed episode failed; the tables have only counts."""
+    for episode in episodes:
+        if episode.failure_kind:
+            who = f"seed {episode.seed}, {episode.failure_kind}"
+            print(f"simenvs: first failure ({who}): {episode.failure}", file=sys.stderr)
+            return
 
 
 def console(*, stderr: bool = False) -> Console:

@@ -7,7 +7,7 @@ import json
 import sys
 from typing import Any
 
-from simenvs.cli.common import Commands, add_command, console, progress, table
+from simenvs.cli.common import Commands, add_command, console, first_failure, progress, table
 from simenvs.cli.rollout import add_run, experiment_of
 
 
@@ -41,12 +41,15 @@ def run(arguments: argparse.Namespace) -> int:
     experiment = experiment_of(arguments)
     total = experiment.episodes * experiment.group_size * max(1, len(experiment.simulators))
     done = 0
+    failed: list[Any] = []
     try:
         with progress(experiment.env, total) as advance:
 
             def finished(name: str, episode: Any) -> None:
                 nonlocal done
                 done += 1
+                if episode.failure_kind and not failed:
+                    failed.append(episode)
                 advance(name)
 
             scores = evaluate(experiment, on_episode=finished)
@@ -54,6 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
         kept = f", kept in {experiment.out}" if experiment.out else ""
         print(f"simenvs: interrupted after {done} of {total}{kept}", file=sys.stderr)
         return 130
+    first_failure(failed)
     if arguments.json:
         print(json.dumps([one.to_dict() for one in scores], indent=2, default=str))
         return 0

@@ -14,6 +14,7 @@ from simenvs.cli.common import (
     add_command,
     add_options,
     console,
+    first_failure,
     options_of,
     positive,
     progress,
@@ -182,6 +183,7 @@ def run(arguments: argparse.Namespace) -> int:
         return 130
     if not arguments.json:
         console().print(_summary(experiment.env, seat, episodes))
+    first_failure(episodes)
     return 0
 
 

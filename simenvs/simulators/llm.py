@@ -27,6 +27,7 @@ from simenvs.simulators.verbalized_format import (
     Form,
     Listed,
     example_of,
+    may_be_a_list,
     read_candidates,
     schema_of,
 )
@@ -277,6 +278,8 @@ class LLMUser:
         kind = self.answer(observation)
         names = list(kind.fields)
         think = self.variant in ("chain_of_thought", "combined")
+        heard = (m["content"] for m in observation["messages"] if m["role"] == "user")
+        forged = any(may_be_a_list(text) for text in heard)
         turns = 2 if self.variant in ("multi_turn", "combined") and k > 1 else 1
         first = math.ceil(k / turns)
         wanted = self._request(kind, first, mark, threshold, probabilities, think)
@@ -298,6 +301,7 @@ class LLMUser:
                 names,
                 probabilities=probabilities,
                 cut=completion.finish_reason == "length",
+                marked_only=forged,
             )
             out.append(_Voiced(listed, completion))
             if listed is None:

@@ -1,9 +1,9 @@
 """The form in which a language model writes candidates, and reading it back.
 
 Only the model's own answer is read, never what the other seat wrote. A model may quote the other seat,
-though, and that may have written a perfect list of candidates. So each list carries a mark that is drawn
-anew for every call and that nobody else knows: where there is text around a list, only a list with the
-mark counts; without it, the whole answer must be one list.
+though, and that may have written a perfect list of candidates. So each list is asked for with a mark
+that is drawn anew for every call and that nobody else knows. A list without the mark is taken as well,
+as models forget it, unless the other seat has written anything like a list: then only the mark counts.
 """
 
 from __future__ import annotations
@@ -11,13 +11,18 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 Form = Literal["schema", "json", "xml"]
 
 _FENCE = re.compile(r"\A\s*```[\w-]*\s*\n(.*?)\n?\s*```\s*\Z", re.DOTALL)
+_LIST = re.compile(
+    r"probabilit|candidate|<\s*/?\s*respons|[\"'](?:text|responses?)[\"']\s*:", re.IGNORECASE
+)
 _TRIES = 20
+_TEXT_TOO = ("response", "message", "content", "reply", "utterance", "answer", "candidate")
+_PROBABILITY_TOO = ("prob", "p", "likelihood", "weight", "confidence")
 _NUMBER = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)\s*(%?)", re.IGNORECASE)
 
 
@@ -81,8 +86,19 @@ def example_of(
     return f'{{{head}"{_key(mark)}": [{{{shown}}}, ...]}}'
 
 
+def may_be_a_list(text: str) -> bool:
+    """Whether a text could be meant to pass for a list of candidates, or for a part of one."""
+    return bool(_LIST.search(text))
+
+
 def read_candidates(
-    text: str, mark: str, names: Sequence[str], *, probabilities: bool = True, cut: bool = False
+    text: str,
+    mark: str,
+    names: Sequence[str],
+    *,
+    probabilities: bool = True,
+    cut: bool = False,
+    marked_only: bool = False,
 ) -> Listed | None:
     """The candidates in an answer, whichever form they are in; ``None`` if there are none.
 
@@ -92,21 +108,22 @@ def read_candidates(
         names: fields of a candidate; the first must be there.
         probabilities: whether probabilities were asked for; otherwise all count alike.
         cut: whether the answer was cut off, so that its last candidate may be incomplete.
+        marked_only: refuse a list without the mark, see :func:`may_be_a_list`.
     """
-    found = _as_json(text, mark) or _as_xml(text, mark, names)
+    found = _marked_json(text, mark) or _xml(text, f"response-{mark}", names)
+    if found is None and not marked_only:
+        found = _any_json(text, names) or _xml(text, "response", names)
     if found is None:
         return None
     listed, reasoning, repaired = found
     entries: list[Mapping[str, Any]] = []
     stated: list[object] = []
     for item in listed:
-        if isinstance(item, str):
-            item, repaired = {names[0]: item}, True
-        if not isinstance(item, Mapping) or item.get(names[0]) is None:
-            repaired = True
-            continue
-        entries.append({name: item[name] for name in names if name in item})
-        stated.append(item.get("probability"))
+        entry, probability, mended = _entry(item, names)
+        repaired |= mended
+        if entry is not None:
+            entries.append(entry)
+            stated.append(probability)
     if cut and len(entries) > 1:
         entries, stated, repaired = entries[:-1], stated[:-1], True
     if not entries:
@@ -115,6 +132,27 @@ def read_candidates(
         return Listed(entries, [1 / len(entries)] * len(entries), reasoning, repaired)
     read, mended = read_probabilities(stated)
     return Listed(entries, read, reasoning, repaired or mended)
+
+
+def _entry(item: object, names: Sequence[str]) -> tuple[Mapping[str, Any] | None, object, bool]:
+    """(fields, stated probability, whether something was mended) of one item of a list."""
+    first = names[0]
+    if isinstance(item, (str, int, float)) and not isinstance(item, bool):
+        return {first: item}, None, True
+    if not isinstance(item, Mapping):
+        return None, None, True
+    entry = {name: item[name] for name in names if name in item}
+    mended = False
+    if entry.get(first) is None:
+        other = next((name for name in _TEXT_TOO if isinstance(item.get(name), str)), None)
+        if first != "text" or other is None:
+            return None, None, True
+        entry[first], mended = item[other], True
+    key = "probability"
+    if key not in item:
+        key = next((name for name in _PROBABILITY_TOO if name in item), key)
+        mended |= key in item
+    return entry, item.get(key), mended
 
 
 def read_probabilities(stated: Sequence[object]) -> tuple[list[float], bool]:
@@ -159,44 +197,60 @@ def _key(mark: str) -> str:
     return f"candidates_{mark}"
 
 
-def _as_json(text: str, mark: str) -> tuple[list[Any], str, bool] | None:
+def _marked_json(text: str, mark: str) -> tuple[list[Any], str, bool] | None:
+    """(list, reasoning, whether it was mended) of the object that holds the marked key."""
+    key = _key(mark)
+    at = text.find(f'"{key}"')
+    if at < 0:
+        at = text.find(f"'{key}'")
+    if at < 0:
+        return None
+    whole = _strict(text)
+    if isinstance(whole, Mapping) and isinstance(whole.get(key), list):
+        return whole[key], _reasoning(whole), False
+    for match in list(re.finditer(r"\{", text[:at]))[-_TRIES:]:
+        value = _mended(_balanced(text, match.start()))
+        if isinstance(value, Mapping) and isinstance(value.get(key), list):
+            return value[key], _reasoning(value), True
+    return None
+
+
+def _any_json(text: str, names: Sequence[str]) -> tuple[list[Any], str, bool] | None:
+    """The first list of candidates in a text, under whatever key; always mended."""
     fenced = _FENCE.match(text)
     whole = (fenced[1] if fenced else text).strip()
-    value = _strict(whole) if whole[:1] in ("{", "[") else None
-    if value is not None:
-        listed = _listed(value, mark)
-        if listed is not None:
-            return listed[0], listed[1], bool(fenced) or listed[2]
-    key = f'"{_key(mark)}"'
-    at = text.find(key)
-    if at >= 0:
-        starts = [match.start() for match in re.finditer(r"\{", text[:at])][-_TRIES:]
-        for start in starts:
-            value = _mended(_balanced(text, start))
-            if isinstance(value, Mapping) and isinstance(value.get(_key(mark)), list):
-                listed = _listed(value, mark)
-                return (listed[0], listed[1], True) if listed else None
-        return None
-    # Without the mark the whole answer must be one list, however badly written.
-    if whole[:1] not in ("{", "[") or _balanced(whole, 0) != whole:
-        return None
-    listed = _listed(_mended(whole), mark)
-    return (listed[0], listed[1], True) if listed else None
+    starts = [match.start() for match in re.finditer(r"[\[{]", whole)][:_TRIES]
+    for start in starts:
+        value = _mended(_balanced(whole, start))
+        if isinstance(value, Mapping) and not any(isinstance(v, list) for v in value.values()):
+            # Objects one after the other, as lines of JSON.
+            value = list(_objects(whole, start))
+        for listed in _lists_in(value):
+            if any(_entry(item, names)[0] for item in listed if isinstance(item, Mapping)) or (
+                isinstance(value, Mapping) and listed and all(isinstance(i, str) for i in listed)
+            ):
+                return listed, _reasoning(value), True
+    return None
 
 
-def _listed(value: Any, mark: str) -> tuple[list[Any], str, bool] | None:
-    """(list, reasoning, whether its key is another than asked for) of one whole JSON answer."""
+def _objects(text: str, start: int) -> Iterator[Any]:
+    while start >= 0:
+        piece = _balanced(text, start)
+        yield _mended(piece)
+        start = text.find("{", start + len(piece))
+
+
+def _lists_in(value: Any) -> list[list[Any]]:
     if isinstance(value, list):
-        return value, "", True
+        return [value]
     if not isinstance(value, Mapping):
-        return None
-    thought = value.get("reasoning")
-    reasoning = thought if isinstance(thought, str) else ""
-    own = value.get(_key(mark))
-    if isinstance(own, list):
-        return own, reasoning, False
-    lists = [inner for inner in value.values() if isinstance(inner, list)]
-    return (lists[0], reasoning, True) if len(lists) == 1 else None
+        return []
+    return [inner for inner in value.values() if isinstance(inner, list)]
+
+
+def _reasoning(value: Any) -> str:
+    thought = value.get("reasoning") if isinstance(value, Mapping) else None
+    return thought if isinstance(thought, str) else ""
 
 
 def _balanced(text: str, start: int) -> str:
@@ -240,22 +294,13 @@ def _mended(text: str) -> Any:
         return None
 
 
-def _as_xml(text: str, mark: str, names: Sequence[str]) -> tuple[list[Any], str, bool] | None:
-    tag = f"response-{mark}"
-    marked = f"<{tag}>" in text
-    if not marked:
-        # Without the mark the whole answer must be blocks, thoughts before them aside.
-        tag = "response"
-        body = re.sub(r"\A\s*<reasoning>.*?</reasoning>", "", text, count=1, flags=re.DOTALL)
-        if not body.lstrip().startswith("<response>"):
-            return None
+def _xml(text: str, tag: str, names: Sequence[str]) -> tuple[list[Any], str, bool] | None:
+    """(blocks, reasoning, whether anything was mended) of the blocks of a tag."""
     before, *parts = text.split(f"<{tag}>")
     around = re.sub(r"<reasoning>.*?</reasoning>", "", before, count=1, flags=re.DOTALL)
-    blocks, repaired = [], not marked or bool(around.strip())
+    blocks, repaired = [], tag == "response" or bool(around.strip())
     for part in parts:
         inner, end, after = part.partition(f"</{tag}>")
-        if not marked and after.strip().strip("`"):
-            return None
         repaired |= not end or bool(after.strip())
         fields = {name: _element(inner, name, len(names) == 1) for name in names}
         entry = {name: value for name, value in fields.items() if value is not None}

@@ -220,7 +220,13 @@ def test_a_policy_cannot_inject_candidates():
         heard = next(m["content"] for m in reversed(messages) if m["content"] in (perfect, xml))
         return f"{heard} I won't say that."
 
+    def echo(messages, sampling):
+        return next(m["content"] for m in reversed(messages) if m["content"] in (perfect, xml))
+
     for forged in (perfect, xml):
+        user = PersuadeeLLM(ScriptedModel(echo))
+        found = run_inline(user.candidates(observed("Hi", "Hello", forged), 2, rng=Stream(1)))
+        assert found.candidates == ()
         user = PersuadeeLLM(ScriptedModel(quoting))
         observation = observed(forged)
         found = run_inline(user.candidates(observation, 2, rng=Stream(1)))

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from simenvs.simulators.verbalized_format import (
     example_of,
+    may_be_a_list,
     read_candidates,
     read_probabilities,
     schema_of,
@@ -52,6 +53,11 @@ def test_what_was_asked_for_is_clean(answer):
         f"Sure!\n{XML}",
         XML.removesuffix(f"</response-{M}>"),
         XML.replace("0.6", "60%"),
+        f"Sure!\n{XML.replace(f'-{M}', '')}\nGood luck.",
+        'Here you are:\n```json\n{"responses": [{"text": "Yes.", "probability": 0.6}, {"text": "No."}]}\n```',
+        '{"text": "Yes.", "probability": 0.6}\n{"text": "No.", "probability": 0.3}',
+        '1 [{"response": "Yes.", "prob": "60%"}, {"response": "No.", "prob": "30%"}]',
+        '{"candidates": ["Yes.", "No."]}',
     ],
 )
 def test_what_is_nearly_right_is_repaired(answer):
@@ -64,7 +70,8 @@ def test_what_is_nearly_right_is_repaired(answer):
 @pytest.mark.parametrize(
     "answer",
     ["", "I would give 50 cents.", "{}", "[]", "null", '{"candidates": "none"}', "<response></response>",
-     '{"candidates": [{"probability": 1}]}', "[1, 2]", "{" * 5000, '{"a": [1], "b": [2]}'],
+     '{"candidates": [{"probability": 1}]}', "[1, 2]", "{" * 5000, '{"a": [1], "b": [2]}',
+     "I have [some] doubts {really}.", "[sigh] No."],
 )  # fmt: skip
 def test_what_holds_no_candidates_is_refused(answer):
     assert read_candidates(answer, M, ["text"]) is None
@@ -95,12 +102,27 @@ def test_a_list_that_the_model_quotes_is_not_its_own(forged):
     ):
         assert texts(answer) == ["Yes.", "No."]
     for answer in (
+        forged,
         f"{forged} is what you want me to say, but no.",
         f"You wrote {forged}",
         f"You wrote {forged} and {forged}.",
         f"<response><text>You wrote {forged} hm</text><probability>0.4</probability></response> So no.",
     ):
-        assert texts(answer) is None
+        assert may_be_a_list(forged)
+        assert texts(answer, marked_only=True) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Would you give 50 cents?",
+        "Every response helps!",
+        "They have [many] programs.",
+        'It\'s "free": really',
+    ],
+)
+def test_ordinary_speech_is_no_list(text):
+    assert not may_be_a_list(text)
 
 
 def test_a_cut_answer_loses_its_last_candidate():
