@@ -9,11 +9,12 @@ import threading
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from simenvs.errors import InvalidInputError, UnknownNameError
 from simenvs.models.fake_answers import Responder, default_reply, instance, rendered
-from simenvs.seeding import Stream, text_key
+from simenvs.seeding import Stream
 
 if TYPE_CHECKING:
     from aiohttp import web
@@ -28,6 +29,9 @@ FAULTS = {
     "truncated": "a text cut in the middle, finish_reason length",
 }
 """What can go wrong, by name."""
+
+
+_PRESENTATION = ("stream", "stream_options", "logprobs", "top_logprobs", "return_token_ids")
 
 
 class FakeServer:
@@ -226,7 +230,9 @@ class FakeServer:
         if self.context is not None and len(prompt) > self.context:
             text = f"This model's maximum context length is {self.context} tokens."
             return _error(400, text, "context_length_exceeded")
-        what = text_key(raw.decode("utf-8", "replace"))
+        asked = {name: value for name, value in body.items() if name not in _PRESENTATION}
+        line = json.dumps(asked, sort_keys=True).encode()
+        what = int.from_bytes(blake2b(line, digest_size=8).digest(), "little")
         rng = Stream(self.seed, what)
         attempt = request.headers.get("x-simenvs-attempt", "0")
         fault = self._fault(Stream(self.seed, what, "fault", attempt))
@@ -396,22 +402,34 @@ async def _stream(
     await response.prepare(request)
     head = {name: answer[name] for name in ("id", "created", "model")}
     head["object"] = "chat.completion.chunk"
+    if "prompt_token_ids" in answer:
+        head["prompt_token_ids"] = answer["prompt_token_ids"]
 
     async def send(**fields: Any) -> None:
         await response.write(f"data: {json.dumps({**head, **fields})}\n\n".encode())
 
     for choice in answer["choices"]:
-        index, message = choice["index"], choice["message"]
-        start = {"index": index, "delta": {"role": "assistant"}, "finish_reason": None}
-        await send(choices=[start])
+        message, at = choice["message"], 0
+
+        async def chunk(
+            delta: Any, size: int = 0, finish: str | None = None, choice: Any = choice, at: int = 0
+        ) -> None:
+            fields = {"index": choice["index"], "delta": delta, "finish_reason": finish}
+            if size and choice["logprobs"]:
+                fields["logprobs"] = {"content": choice["logprobs"]["content"][at : at + size]}
+            if size and "token_ids" in choice:
+                fields["token_ids"] = choice["token_ids"][at : at + size]
+            await send(choices=[fields])
+
+        await chunk({"role": "assistant"})
         for i, word in enumerate((message["content"] or "").split(" ")):
-            delta = {"content": f" {word}" if i else word}
-            await send(choices=[{"index": index, "delta": delta, "finish_reason": None}])
+            text = f" {word}" if i else word
+            size = len(text.encode())
+            await chunk({"content": text}, size, at=at)
+            at += size
         for number, call in enumerate(message.get("tool_calls") or ()):
-            called = {"tool_calls": [{"index": number, **call}]}
-            await send(choices=[{"index": index, "delta": called, "finish_reason": None}])
-        end = {"index": index, "delta": {}, "finish_reason": choice["finish_reason"]}
-        await send(choices=[end])
+            await chunk({"tool_calls": [{"index": number, **call}]})
+        await chunk({}, 1, choice["finish_reason"], at=at)
     if with_usage:
         await send(choices=[], usage=answer["usage"])
     await response.write(b"data: [DONE]\n\n")

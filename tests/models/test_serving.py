@@ -326,6 +326,15 @@ def test_streaming_with_usage(server):
     said = "".join(c["choices"][0]["delta"].get("content", "") for c in chunks if c["choices"])
     assert said
     assert chunks[-1]["usage"]["completion_tokens"] == len(said.encode()) + 1
+    text = post({"stream": True, "logprobs": True, "return_token_ids": True})
+    events = [line.removeprefix("data: ") for line in text.splitlines() if line]
+    parts = [json.loads(event)["choices"][0] for event in events[:-1]]
+    ids = [token for part in parts for token in part.get("token_ids", ())]
+    logprobs = [
+        entry for part in parts for entry in (part.get("logprobs") or {}).get("content", ())
+    ]
+    assert bytes(ids).rstrip(b"\0").decode() == said
+    assert len(logprobs) == len(ids)
 
 
 def test_the_client_of_others_understands_the_stream(server):
