@@ -308,11 +308,7 @@ class ServedModel(ChatModel):
                 usage = usage_of(data, self.prices)
                 spent += usage
                 self.usage += usage
-                found = [
-                    parse_choice(choice, data, server.url) for choice in data.get("choices") or ()
-                ]
-                if not found:
-                    raise ModelError("malformed", f"no choices from {server.url}", retry=True)
+                found = _usable(data, server.url)
                 if any(one.finish_reason == "length" for one in found):
                     counts["truncated"] += 1
                 self.counts += counts
@@ -339,7 +335,7 @@ class ServedModel(ChatModel):
                         f"{error.message} (gave up after {attempt} attempts in {took:.1f} s)",
                     ) from error
                 counts[f"retry: {error.kind}"] += 1
-                if error.kind in ("empty", "malformed") and sampling.seed is not None:
+                if error.kind in ("empty", "malformed", "truncated") and sampling.seed is not None:
                     sampling = replace(sampling, seed=sampling.seed + 1)
                 if wait:
                     await asyncio.sleep(wait)
@@ -366,3 +362,21 @@ class ServedModel(ChatModel):
             return True
         self._unsupported |= refused
         return bool(refused)
+
+
+def _usable(data: Mapping[str, Any], url: str) -> list[Completion]:
+    """The usable choices of an answer, at least one.
+
+    Raises:
+        ModelError: if none is; it says what is wrong with the last.
+    """
+    found: list[Completion] = []
+    error = ModelError("malformed", f"no choices from {url}", retry=True)
+    for choice in data.get("choices") or ():
+        try:
+            found.append(parse_choice(choice, data, url))
+        except ModelError as problem:
+            error = problem
+    if not found:
+        raise error
+    return found

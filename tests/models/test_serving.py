@@ -73,6 +73,20 @@ def test_many_answers_in_one_call_or_in_several(server):
     assert server.counts["requests"] == 5
 
 
+def test_an_unusable_answer_among_many_is_asked_for_again(server):
+    class Halting(OpenAIModel):
+        async def request(self, url, body, attempt):
+            data = dict(await super().request(url, body, attempt))
+            if body.get("n"):
+                data["choices"][1]["message"]["content"] = ""
+            return data
+
+    answers = complete(Halting("fake", server.base_url), n=4, sampling=Sampling(seed=1))
+    assert len(answers) == 4
+    assert all(answer.content for answer in answers)
+    assert server.counts["requests"] == 2
+
+
 @pytest.mark.parametrize("fault", FAULTS)
 def test_every_fault_is_overcome_or_accepted(fault):
     with FakeServer(faults={fault: 0.3}) as server:
