@@ -12,7 +12,7 @@ from typing import Any
 
 from simenvs.episode import Episode
 from simenvs.experiments import Experiment, check_models, models_of
-from simenvs.metrics import Estimate, mean_interval, paired_interval
+from simenvs.metrics import Estimate, bootstrap_interval
 from simenvs.registration import lookup, make_env
 from simenvs.rollout import collect
 from simenvs.running import run
@@ -116,9 +116,7 @@ def evaluate(
         paired = sorted(set(per_seed) & set(first)) if first else []
         difference = None
         if first and paired:
-            difference = paired_interval(
-                [[per_seed[seed] for seed in paired]], [[first[seed] for seed in paired]]
-            )
+            difference = bootstrap_interval([per_seed[seed] - first[seed] for seed in paired])
         first = per_seed if first is None else first
         scores.append(score(name, players.simulator, episodes, seat, above, difference))
     if folder is not None:
@@ -177,8 +175,8 @@ def score(
         settings=dict(settings),
         episodes=len(episodes),
         masked=len(episodes) - len(usable),
-        success=mean_interval([list(per_seed.values())]) if usable else None,
-        reward=mean_interval([[sum(r) / len(r) for r in rewards.values()]]) if usable else None,
+        success=bootstrap_interval(list(per_seed.values())) if usable else None,
+        reward=bootstrap_interval([sum(r) / len(r) for r in rewards.values()]) if usable else None,
         difference=difference,
         pass_hat=pass_hat(usable, seat, above),
         usage=sum((episode.usage for episode in episodes), start=Usage()),

@@ -188,14 +188,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _summary(env_id: str, seat: str, episodes: list[Any]) -> Any:
-    from simenvs.metrics import mean_interval
+    from simenvs.metrics import bootstrap_interval
     from simenvs.types import Usage
 
     usable = [episode for episode in episodes if not episode.mask_sample]
     rows: list[tuple[str, object]] = [("episodes", len(episodes))]
     if usable:
-        rewards = [[episode.rewards[seat] for episode in usable]]
-        rows.append((f"mean reward of the {seat} [95 %]", mean_interval(rewards)))
+        rewards = [episode.rewards[seat] for episode in usable]
+        rows.append((f"mean reward of the {seat} [95 %]", bootstrap_interval(rewards)))
         for name in sorted({name for episode in usable for name in episode.outcome}):
             values = [episode.outcome.get(name) for episode in usable]
             numbers = [float(v) for v in values if isinstance(v, (int, float))]

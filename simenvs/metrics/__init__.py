@@ -4,6 +4,7 @@ from simenvs.metrics.diversity import distinct_n, effective_number, entropy
 from simenvs.metrics.fidelity import jensen_shannon, ks_distance, wasserstein
 from simenvs.metrics.generalisation import (
     Estimate,
+    bootstrap_interval,
     detectable_effect,
     mean_interval,
     paired_interval,
@@ -11,6 +12,7 @@ from simenvs.metrics.generalisation import (
 
 __all__ = [
     "Estimate",
+    "bootstrap_interval",
     "detectable_effect",
     "distinct_n",
     "effective_number",

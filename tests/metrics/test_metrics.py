@@ -8,6 +8,7 @@ from scipy import stats
 from scipy.spatial.distance import jensenshannon
 
 from simenvs.metrics import (
+    bootstrap_interval,
     detectable_effect,
     distinct_n,
     effective_number,
@@ -90,3 +91,18 @@ def test_the_detectable_effect():
 def test_bad_input(call):
     with pytest.raises(ValueError):  # noqa: PT011 - each has a message of its own
         call()
+
+
+def test_bootstrap_interval():
+    estimate = bootstrap_interval([0, 1] * 50)
+    assert estimate.mean == 0.5
+    assert estimate.low == pytest.approx(0.5 - 1.96 * 0.05, abs=0.02)
+    assert estimate.high == pytest.approx(0.5 + 1.96 * 0.05, abs=0.02)
+    assert bootstrap_interval([1, 1, 1]) == (1, 1, 1)
+    few = bootstrap_interval([0, 0, 1])
+    assert 0 <= few.low <= few.mean <= few.high <= 1
+    assert bootstrap_interval([0, 1] * 50) == estimate
+    big = bootstrap_interval(np.arange(100_000) % 2, resamples=200)
+    assert big.high - big.low == pytest.approx(2 * 1.96 * 0.5 / 100_000**0.5, rel=0.3)
+    with pytest.raises(ValueError, match="at least one"):
+        bootstrap_interval([])
