@@ -146,6 +146,11 @@ class LLMUser:
         warm = "" if temperature is None else f" T={temperature:g}"
         return f"{self.model.name}{warm} (user prompts v{PROMPTS})"
 
+    @property
+    def verbalizing(self) -> dict[str, str]:
+        """How candidates are asked for, for the record."""
+        return {"variant": self.variant, "form": self.form}
+
     def with_persona(self, persona: Persona | None) -> LLMUser:
         """This model as the given person."""
         twin = type(self).__new__(type(self))

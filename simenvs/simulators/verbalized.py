@@ -93,7 +93,15 @@ class VerbalizedSampling:
     def spawn(self, task: Task, *, rng: Stream, group: Group | None = None) -> Policy:
         """One user for one episode."""
         persona, model = draw_user(self.model, self.personas, rng)
-        profile = {**profile_of("VerbalizedSampling", self.model, persona), "k": self.k}
+        profile = {
+            **profile_of("VerbalizedSampling", self.model, persona),
+            "k": self.k,
+            **getattr(self.model, "verbalizing", {}),
+        }
+        if self.threshold is not None:
+            profile["threshold"] = self.threshold
+        if self.weighting != "stated":
+            profile["weighting"] = self.weighting
         return VerbalizedUser(self, model, profile, group)
 
 

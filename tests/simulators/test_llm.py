@@ -172,6 +172,8 @@ def test_every_variant_and_form_plays_against_a_server(variant, form):
         episodes = collect(ENV, {**users, **POLICY}, range(2), env_options={"max_turns": 2})
     turns = [t for e in episodes for t in e.turns if t.seat == "persuadee"]
     assert all(turn.draw for turn in turns)
+    who = episodes[0].players["persuadee"]
+    assert (who["variant"], who["form"], who["k"]) == (variant, form, 5)
     calls = 2 if variant in ("multi_turn", "combined") else 1
     assert {turn.usage.calls for turn in turns} == {calls}
     assert all(turn.counts.get("candidates: clean") for turn in turns)
