@@ -22,7 +22,7 @@ from simenvs.registration import lookup, make_env, make_simulator
 from simenvs.running import close_connections, run, run_inline
 from simenvs.seeding import Stream
 from simenvs.simulators.base import Policy, Simulator
-from simenvs.types import Message, Observation, Reply, Task, Usage
+from simenvs.types import Group, Message, Observation, Reply, Task, Usage
 
 CLUSTERS = 100
 
@@ -258,34 +258,36 @@ def collect_contexts(
     env = make_env(env_id, **options)
     (user,) = (seat for seat in env.seats if seat != env.policy_seat)
     own = {name: value for name, value in options.items() if name not in ("model", "policy_seat")}
-    embedded = {
-        **make_simulator(env_id, backend="Single", **{**own, "gamma": 1.0}),
-        **make_simulator(env_id, policy_seat=user),
-    }
+    embedded = make_simulator(env_id, backend="Single", **{**own, "gamma": 1.0})
+    recording = _Recording(embedded[user])
+    players: dict[str, Any] = {user: recording, **make_simulator(env_id, policy_seat=user)}
     speech, final = [], []
     for i in range(n):
-        play = Playthrough(
-            env, embedded, seed=Stream(seed, "audit context", i).bits() >> 1, env_id=env_id
-        )
-        recorder = _Recorder(play._policies[user])
-        play._policies[user] = recorder
+        own_seed = Stream(seed, "audit context", i).bits() >> 1
+        play = Playthrough(env, players, seed=own_seed, env_id=env_id)
         run_inline(play.play())
-        spoken = [o for o in recorder.seen if not probe.asks_for_outcome(o)]
-        ends = [o for o in recorder.seen if probe.asks_for_outcome(o)]
+        seen = recording.seen
+        spoken = [observation for observation in seen if not probe.asks_for_outcome(observation)]
+        ends = [observation for observation in seen if probe.asks_for_outcome(observation)]
         speech.append(Context(env.task, Stream(seed, "context", i).choice(spoken)))
         if ends:
             final.append(Context(env.task, ends[0]))
     return speech, final
 
 
-class _Recorder:
-    """A user whose observations are kept."""
+class _Recording:
+    """A simulator that keeps what its user saw in the last episode."""
 
     waits = False
 
-    def __init__(self, user: Policy) -> None:
-        self.user = user
+    def __init__(self, simulator: Simulator) -> None:
+        self.simulator = simulator
         self.seen: list[Observation] = []
+
+    def spawn(self, task: Task, *, rng: Stream, group: Group | None = None) -> Policy:
+        self.user = self.simulator.spawn(task, rng=rng, group=group)
+        self.seen = []
+        return self
 
     async def act(self, observation: Observation, *, rng: Stream) -> Message | Reply:
         self.seen.append(observation)
