@@ -73,7 +73,8 @@ async def rollouts(
     """Play many episodes at once; yields each as it finishes.
 
     Failures of policies, simulators and environments are episodes with a ``failure_kind``. Leaving
-    the iterator early, or cancelling, stops what is running and keeps what is done.
+    the iterator early, or cancelling, stops what is running and keeps what is done. When the last of an
+    event loop's rollouts ends, the connections of language models in that loop are closed.
 
     Args:
         env: a registered id, whose simulator then fills the user seat unless ``players`` does, or a
