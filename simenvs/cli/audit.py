@@ -156,7 +156,8 @@ def show(report: object) -> object:
     if any(one.usage.calls for one in audits):
         row("model calls", [one.usage.calls for one in audits])
         row("tokens out", [one.usage.completion_tokens for one in audits])
-        row("dollars", [f"{one.usage.dollars:.4f}" for one in audits])
+        if any(one.usage.dollars for one in audits):
+            row("dollars", [f"{one.usage.dollars:.4f}" for one in audits])
     for title, part in (("missing: ", "failed"), ("", "counts")):
         tables = [getattr(one, part) for one in audits]
         for key in sorted({key for counts in tables for key in counts}):

@@ -80,7 +80,8 @@ def run(arguments: argparse.Namespace) -> int:
         rows.append(["model calls", *(one.usage.calls for one in scores)])
         rows.append(["tokens in", *(one.usage.prompt_tokens for one in scores)])
         rows.append(["tokens out", *(one.usage.completion_tokens for one in scores)])
-        rows.append(["dollars", *(f"{one.usage.dollars:.4f}" for one in scores)])
+        if any(one.usage.dollars for one in scores):
+            rows.append(["dollars", *(f"{one.usage.dollars:.4f}" for one in scores)])
     for title, part in (("failed: ", "failures"), ("stopped: ", "stopped"), ("", "counts")):
         tables = [getattr(one, part) for one in scores]
         rows += [

@@ -206,7 +206,8 @@ def _summary(env_id: str, seat: str, episodes: list[Any]) -> Any:
     if usage.calls:
         rows.append(("model calls", f"{usage.calls:,}"))
         rows.append(("tokens in, out", f"{usage.prompt_tokens:,}, {usage.completion_tokens:,}"))
-        rows.append(("dollars", f"{usage.dollars:.4f}"))
+        if usage.dollars:
+            rows.append(("dollars", f"{usage.dollars:.4f}"))
     for reason, count in Counter(str(episode.stop_reason) for episode in episodes).most_common():
         rows.append((f"stopped: {reason}", count))
     failed = Counter(
