@@ -21,7 +21,7 @@ from simenvs.simulators import VerbalizedSampling
 from simenvs.simulators.llm_prompts import PROMPTS
 from simenvs.simulators.personas_in_words import in_words
 from simenvs.testing import HOSTILE, Script
-from simenvs.types import Message, Persona, Usage
+from simenvs.types import Message, Persona, Usage, Verbalized
 
 ENV = "Persuasion-Single-v0"
 POLICY = {"persuader": Script("Hello.", "Would you give 50 cents?", "They help children.")}
@@ -452,7 +452,7 @@ def test_replies_may_be_messages_of_a_custom_user_model():
             return Message(content=observation["messages"][-1]["content"])
 
         async def candidates(self, observation, k, *, rng, **wishes):
-            raise NotImplementedError
+            return Verbalized(())
 
     (episode,) = play(Parrot())
     assert episode.outcome["donated"] == 0.5
