@@ -142,11 +142,14 @@ class OpenAIModel(ServedModel):
         found = translate(error, url, self.model)
         if found.kind == "unknown_model":
             names = await self._served(url)
-            near = get_close_matches(self.model, names, n=1, cutoff=0.5)
-            hint = f"did you mean {near[0]!r}?" if near else f"served: {', '.join(names[:8])}"
             if names:
-                return ModelError(found.kind, f"{url} has no model {self.model!r}; {hint}")
+                return self._unknown(url, names)
         return found
+
+    def _unknown(self, url: str, names: Sequence[str]) -> ModelError:
+        near = get_close_matches(self.model, names, n=1, cutoff=0.5)
+        hint = f"did you mean {near[0]!r}?" if near else f"served: {', '.join(names[:8])}"
+        return ModelError("unknown_model", f"{url} has no model {self.model!r}; {hint}")
 
     async def _served(self, url: str) -> list[str]:
         import openai
@@ -183,9 +186,7 @@ class OpenAIModel(ServedModel):
             except (ValueError, TypeError, openai.OpenAIError):
                 continue
             if names and self.model not in names:
-                near = get_close_matches(self.model, names, n=1, cutoff=0.5)
-                hint = f"did you mean {near[0]!r}?" if near else f"served: {', '.join(names[:8])}"
-                raise ModelError("unknown_model", f"{url} has no model {self.model!r}; {hint}")
+                raise self._unknown(url, names)
 
     async def aclose(self) -> None:
         """Close this event loop's connections."""

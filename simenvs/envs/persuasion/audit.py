@@ -11,16 +11,13 @@ from typing import Any
 from simenvs.envs.persuasion.acts import PERSUADEE_ACTS
 from simenvs.envs.persuasion.context import SAID, primary
 from simenvs.envs.persuasion.donation import parse_donation
-from simenvs.envs.persuasion.env import read_acts
+from simenvs.envs.persuasion.env import asked_to_donate, read_acts
 from simenvs.types import Message, Observation
 
 ACTS = PERSUADEE_ACTS
 
 
-def asks_for_outcome(observation: Observation) -> bool:
-    """Whether the seat is asked for its donation."""
-    tools = observation["tools"]
-    return bool(tools) and tools[0]["function"]["name"] == "donate"
+asks_for_outcome = asked_to_donate
 
 
 def outcome_of(message: Message) -> float | None:

@@ -20,7 +20,7 @@ from simenvs.envs.persuasion.donation import (
 )
 from simenvs.errors import InvalidInputError, UnknownNameError
 from simenvs.seeding import Stream
-from simenvs.types import FrozenDict, Message, StopReason, Task, Tool
+from simenvs.types import FrozenDict, Message, Observation, StopReason, Task, Tool, ToolCall
 
 Protocol = Literal["study", "scope"]
 Phase = Literal["chat", "private", "over"]
@@ -51,6 +51,17 @@ _CHAT_TOOLS = (END_CONVERSATION.to_dict(),)
 _PRIVATE_TOOLS = (DONATE.to_dict(),)
 
 _AGREEING = frozenset({"agree-donation", "provide-donation-amount", "confirm-donation"})
+
+
+def asked_to_donate(observation: Observation) -> bool:
+    """Whether the seat is in the private step, in which it only calls ``donate``."""
+    tools = observation["tools"]
+    return bool(tools) and tools[0]["function"]["name"] == DONATE.name
+
+
+def donate_call(amount: float) -> Message:
+    """The message that gives this many dollars."""
+    return Message("assistant", "", (ToolCall(DONATE.name, {"amount": round(amount, 2)}),))
 
 
 class Utterance(NamedTuple):

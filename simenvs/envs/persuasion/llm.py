@@ -7,10 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 from simenvs.envs.persuasion.donation import LIMIT, parse_donation
+from simenvs.envs.persuasion.env import asked_to_donate, donate_call
 from simenvs.seeding import Stream
 from simenvs.simulators.llm import Answer, LLMUser
 from simenvs.simulators.llm_prompts import notice, prompt
-from simenvs.types import Message, Observation, Reply, ToolCall
+from simenvs.types import Message, Observation, Reply
 
 _AMOUNT = {"type": "number", "minimum": 0, "maximum": LIMIT}
 _DONATION = Answer({"amount": _AMOUNT}, {"amount": "dollars"}, "amounts in dollars", "give")
@@ -34,18 +35,18 @@ class PersuadeeLLM(LLMUser):
 
     def answer(self, observation: Observation) -> Answer:
         """An amount in the private step, speech before."""
-        return _DONATION if _private(observation) else super().answer(observation)
+        return _DONATION if asked_to_donate(observation) else super().answer(observation)
 
     def message(self, entry: Mapping[str, Any], observation: Observation) -> Message | None:
         """The call of ``donate``, or what is said."""
-        if not _private(observation):
+        if not asked_to_donate(observation):
             return super().message(entry, observation)
         amount = parse_donation(entry["amount"])
-        return None if isinstance(amount, str) else _donate(amount)
+        return None if isinstance(amount, str) else donate_call(amount)
 
     async def single(self, observation: Observation, *, rng: Stream) -> Reply | None:
         """The private answer."""
-        if not _private(observation):
+        if not asked_to_donate(observation):
             return None
         wanted = notice(prompt("one_json").format(example='{"amount": dollars}'))
         messages = [*self.messages(observation), {"role": "user", "content": wanted}]
@@ -53,7 +54,7 @@ class PersuadeeLLM(LLMUser):
         completion = await self.model.complete(messages, sampling=sampling)
         amount = amount_in(completion.content)
         return Reply(
-            completion.content if amount is None else _donate(amount),
+            completion.content if amount is None else donate_call(amount),
             usage=completion.usage,
             reasoning=completion.reasoning,
             trace=completion.trace,
@@ -72,12 +73,3 @@ def amount_in(text: str) -> float | None:
             return None if isinstance(found, str) else found
     found = parse_donation(text)
     return None if isinstance(found, str) else found
-
-
-def _donate(amount: float) -> Message:
-    return Message("assistant", "", (ToolCall("donate", {"amount": round(amount, 2)}),))
-
-
-def _private(observation: Observation) -> bool:
-    tools = observation["tools"]
-    return bool(tools) and tools[0]["function"]["name"] == "donate"

@@ -13,6 +13,7 @@ from simenvs.envs.persuasion.acts import PERSUADEE_ACTS
 from simenvs.envs.persuasion.classifier import classify
 from simenvs.envs.persuasion.collapse import options_of, sharpened, without_replacement
 from simenvs.envs.persuasion.context import HEARD, PERSUADER_FEATURES, SAID, Context, primary
+from simenvs.envs.persuasion.env import asked_to_donate, donate_call
 from simenvs.envs.persuasion.fits import Array, UserFit, load_fit
 from simenvs.envs.persuasion.phrasing import persona_slots, realise
 from simenvs.errors import InvalidInputError
@@ -359,9 +360,9 @@ class StatisticalUser:
     async def reply(self, observation: Observation, *, rng: Stream) -> Message:
         """One answer, each decision drawn from p^γ."""
         context = self._follow(observation["messages"])
-        if _private(observation):
+        if asked_to_donate(observation):
             amounts, p = self.donation_probabilities(context, self.gamma)
-            return _donation(float(amounts[rng.index(p.tolist())]))
+            return donate_call(float(amounts[rng.index(p.tolist())]))
         act = rng.index(self._act_weights(context, self.gamma).tolist())
         sequences, edges = self._plain.by_primary[act]
         acts = self._plain.acts[sequences[bisect_right(edges, rng.random() * edges[-1])]]
@@ -378,13 +379,13 @@ class StatisticalUser:
     ) -> Verbalized:
         """Up to ``k`` different answers with stated probabilities, whatever is wished for."""
         context = self._follow(observation["messages"])
-        if _private(observation):
+        if asked_to_donate(observation):
             amounts, p = self.donation_probabilities(context, self.rho)
             chosen = without_replacement(p, k, self.missed_tail, rng)
             total = float(p[chosen].sum())
             return Verbalized(
                 tuple(
-                    [Candidate(_donation(float(amounts[i])), float(p[i]) / total) for i in chosen]
+                    [Candidate(donate_call(float(amounts[i])), float(p[i]) / total) for i in chosen]
                 )
             )
         options = self._verbalized
@@ -493,17 +494,8 @@ def _pull(offsets: Array, active: tuple[int, ...]) -> Array:
     return out
 
 
-def _private(observation: Observation) -> bool:
-    tools = observation["tools"]
-    return bool(tools) and tools[0]["function"]["name"] == "donate"
-
-
 def _tagged(observation: Observation) -> bool:
     return not observation["tools"] and "[DONATE" in observation["messages"][0]["content"]
-
-
-def _donation(amount: float) -> Message:
-    return Message("assistant", "", (ToolCall("donate", {"amount": round(amount, 2)}),))
 
 
 def say_amount(amount: float, rng: Stream) -> str:
