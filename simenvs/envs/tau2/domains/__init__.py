@@ -1,0 +1,1 @@
+"""The domains, one folder each: the form of its data, its tools."""
