@@ -28,3 +28,22 @@ def corpus(p4g: Path):
     from simenvs.envs.persuasion.corpus import load_corpus
 
     return load_corpus(p4g)
+
+
+@pytest.fixture(scope="session")
+def tau2_data() -> Path:
+    """The official data of τ²-bench."""
+    given = os.environ.get("SIMENVS_TAU2_DATA")
+    folder = Path(given) if given else Path(__file__).parents[2] / "shared" / "data" / "tau2"
+    if not folder.is_dir():
+        pytest.skip(f"no τ²-bench data at {folder}; set SIMENVS_TAU2_DATA to have it")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def tau2_golden() -> Path:
+    """Outputs recorded from the official implementation of τ²-bench."""
+    folder = Path(__file__).parents[2] / "shared" / "data" / "tau2-golden"
+    if not folder.is_dir():
+        pytest.skip(f"no recordings of the official τ²-bench at {folder}")
+    return folder

@@ -20,7 +20,18 @@ class _Parser(argparse.ArgumentParser):
 def parser() -> argparse.ArgumentParser:
     """The whole command line's parser."""
     import simenvs
-    from simenvs.cli import audit, demo, evaluation, fake_server, fit, listing, play, rollout
+    from simenvs.cli import (
+        audit,
+        data,
+        demo,
+        evaluation,
+        fake_server,
+        fit,
+        listing,
+        play,
+        rollout,
+        tau2,
+    )
 
     root = _Parser(
         prog="simenvs",
@@ -31,7 +42,18 @@ def parser() -> argparse.ArgumentParser:
     )
     root.add_argument("--version", action="version", version=f"simenvs {simenvs.__version__}")
     commands = root.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for module in (listing, demo, play, rollout, evaluation, audit, fit, fake_server):
+    for module in (
+        listing,
+        demo,
+        play,
+        rollout,
+        evaluation,
+        audit,
+        fit,
+        data,
+        tau2,
+        fake_server,
+    ):
         module.add(commands)
     return root
 

@@ -70,7 +70,7 @@ class Base:
     def order(self) -> list[Key]:
         """The keys as the canonical text has them."""
         if self._order is None:
-            self._order = sorted(self.records)  # type: ignore[type-var]
+            self._order = sorted(self.records)
         return self._order
 
     def grouped(self, name: str, by: Callable[[Any], Any]) -> Mapping[Any, list[Key]]:
@@ -154,7 +154,7 @@ class Table:
         """The canonical text of the table."""
         base, own, kind = self.base, self.own, self.base.kind
         new = [key for key in own if key not in base.records]
-        keys = sorted([*base.order(), *new]) if new else base.order()  # type: ignore[type-var]
+        keys = sorted([*base.order(), *new]) if new else base.order()
         texts = [canonical(own[key]) if key in own else base.text(key) for key in keys]
         if kind == "mapping":
             named = (f"{json.dumps(key)}: {text}" for key, text in zip(keys, texts, strict=True))
@@ -222,7 +222,7 @@ class Database:
             if mine.base is not theirs.base:
                 changed |= {*mine, *theirs}
             differing = [key for key in changed if mine.text(key) != theirs.text(key)]
-            found += [(name, key) for key in sorted(differing)]  # type: ignore[type-var]
+            found += [(name, key) for key in sorted(differing)]
         return tuple(found)
 
     def dump(self) -> dict[str, Any]:

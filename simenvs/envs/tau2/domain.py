@@ -55,9 +55,6 @@ class TaskSet(Sequence[Tau2Task]):
             raise UnknownNameError("task", key, self._by_id)
         return self._by_id[key]
 
-    def __contains__(self, key: object) -> bool:
-        return key in self._by_id if isinstance(key, str) else key in self._tasks
-
     def __iter__(self) -> Iterator[Tau2Task]:
         return iter(self._tasks)
 
@@ -82,7 +79,8 @@ class Domain:
         self.folder = folder
         self.splits = read_splits(folder / "split_tasks.json")
         self.tasks = TaskSet(read_tasks(folder / "tasks.json", self.splits))
-        missing = [i for ids in self.splits.values() for i in ids if i not in self.tasks]
+        known = {task.id for task in self.tasks}
+        missing = [i for ids in self.splits.values() for i in ids if i not in known]
         if missing:
             raise DataFormatError(f"{folder / 'split_tasks.json'}: no task {missing[0]!r}")
         self._kept: OrderedDict[tuple[str, int], tuple[Tau2Task, World]] = OrderedDict()
@@ -196,7 +194,7 @@ class Domain:
                 world.tools.db = world.user_tools.db
             world.run_initialization(task.start.initialization_actions or ())
             world.sync()
-        except Exception as error:  # noqa: BLE001 - a task's functions may raise anything
+        except Exception as error:  # a task's functions may raise anything
             problem = f"{type(error).__name__}: {error}"
             if isinstance(error, SimenvsError):
                 problem = str(error)
@@ -214,9 +212,7 @@ class Domain:
         side = next(side for side in sides if side.database.__name__ == database.model)
         value = _merge(database.dump(), changes)
         plain = _plain(side, value, f"initialization data of {database.model}")
-        tables = {
-            name: Table(Base.of(kind, plain[name])) for name, kind in side.layout.items()
-        }
+        tables = {name: Table(Base.of(kind, plain[name])) for name, kind in side.layout.items()}
         return Database(database.model, tables)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Domain:
@@ -242,7 +238,8 @@ def load_domain(name: str, data_dir: str | Path | None = None) -> Domain:
     """
     if name not in DOMAINS:
         raise UnknownNameError("τ² domain", name, DOMAINS)
-    return _loaded(name, _folder(name, data_dir))
+    folder = name.removesuffix("-workflow")
+    return _loaded(name, data_root(data_dir, folder) / "domains" / folder)
 
 
 @lru_cache(maxsize=16)
@@ -256,26 +253,35 @@ def _spec(name: str) -> Spec:
     return spec
 
 
-def _folder(name: str, data_dir: str | Path | None) -> Path:
-    """The folder of a domain's data."""
+def data_root(data_dir: str | Path | None = None, folder: str | None = None) -> Path:
+    """The folder that holds the official ``domains`` and ``user_simulator``.
+
+    Args:
+        data_dir: as for :func:`load_domain`.
+        folder: of a domain that must be there; any by default.
+
+    Raises:
+        DataMissingError: if it isn't there; says how to get it.
+    """
     from simenvs.envs.tau2.install import installed_data
 
-    folder = name.removesuffix("-workflow")
-    given: list[tuple[str, Path]] = []
+    where = "the installed data"
+    root = installed_data()
+    named = next((name for name in DATA_VARIABLES if os.environ.get(name)), None)
     if data_dir is not None:
-        given.append((str(data_dir), Path(data_dir)))
-    else:
-        given += [(f"{v}={os.environ[v]}", Path(os.environ[v])) for v in DATA_VARIABLES if os.environ.get(v)][:1]
-    if not given:
-        given.append((f"{installed_data()} (where it is installed)", installed_data()))
-    where, root = given[0]
-    for path in (root / "domains", root / "tau2" / "domains", root / "data" / "tau2" / "domains", root.parent):
-        if (path / folder / "tasks.json").is_file():
-            return (path / folder).resolve()
+        where, root = "the folder given", Path(data_dir)
+    elif named is not None:
+        where, root = named, Path(os.environ[named])
+    # The folder of a domain itself will do, too: its grandparent is the one.
+    places = (root, root / "tau2", root / "data" / "tau2", root.parent.parent)
+    for place in places:
+        found = place / "domains" / folder if folder else place / "domains"
+        if (found / "tasks.json").is_file() if folder else found.is_dir():
+            return place.resolve()
+    missing = f"domains/{folder}/tasks.json" if folder else "domains"
     raise DataMissingError(
-        f"no τ²-bench data of the domain {folder!r} in {where}: expected domains/{folder}/tasks.json"
-        " there; run `simenvs data install tau2`, or name the official data folder with data_dir= or"
-        " SIMENVS_TAU2_DATA"
+        f"no τ²-bench data: {where} ({root}) has no {missing}; run `simenvs data install tau2`, or name"
+        " the official data folder with data_dir=, --data or SIMENVS_TAU2_DATA"
     )
 
 
@@ -295,7 +301,7 @@ def _read_database(side: Side, path: Path) -> dict[str, Any]:
     try:
         raw = path.read_bytes()
     except FileNotFoundError:
-        raise DataMissingError(f"{path}: there is no such file; run `simenvs data install tau2`") from None
+        raise _absent(path) from None
     try:
         value = tomllib.loads(raw.decode()) if path.suffix == ".toml" else json.loads(raw)
     except ValueError as error:
@@ -329,10 +335,14 @@ def _text(path: Path) -> str:
     try:
         return path.read_text("utf-8")
     except FileNotFoundError:
-        raise DataMissingError(f"{path}: there is no such file; run `simenvs data install tau2`") from None
+        raise _absent(path) from None
 
 
 def _policy(folder: Path, files: Files) -> str:
     if isinstance(files, str):
         return _text(folder / files)
     return "\n".join(f"<{tag}>\n{_text(folder / name)}\n</{tag}>" for tag, name in files.items())
+
+
+def _absent(path: Path) -> DataMissingError:
+    return DataMissingError(f"{path}: there is no such file; run `simenvs data install tau2`")

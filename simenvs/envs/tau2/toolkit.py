@@ -83,12 +83,12 @@ def content(result: Any) -> str:
     return result if isinstance(result, str) else json.dumps(result)
 
 
-@lru_cache(maxsize=32)
 def described(toolkit: type[Toolkit]) -> Mapping[str, Tool]:
     """The tools of a toolkit as a model is told of them, by name."""
     return {name: _described(info) for name, info in toolkit.tools.items()}
 
 
+@lru_cache(maxsize=256)
 def _described(info: ToolInfo) -> Tool:
     from pydantic import create_model
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from simenvs.envs.tau2.history import Call, Entry, Requestor
 from simenvs.envs.tau2.tasks import Assertion, FunctionCall
-from simenvs.envs.tau2.toolkit import Toolkit, ToolInfo, content
+from simenvs.envs.tau2.toolkit import ToolInfo, Toolkit, content
 from simenvs.errors import DataFormatError, UnknownNameError
 from simenvs.seeding import Stream
 
@@ -91,7 +91,7 @@ class World:
             text = content(info.function(toolkit, **arguments or {}))
             if sync:
                 self.sync()
-        except Exception as error:  # noqa: BLE001 - whatever a tool raises is its answer
+        except Exception as error:  # whatever a tool raises is its answer
             if before is not None:
                 self._restore(before)
             return ToolResult(f"Error: {error}", True)
@@ -241,7 +241,9 @@ def calls_of(messages: Sequence[Entry]) -> list[tuple[Call, Entry]]:
             if result is None or result.role != "tool":
                 raise ReplayError(f"call {call.id!r} of {call.name} has no result")
             if (result.id or "") != call.id:
-                raise ReplayError(f"call {call.id!r} of {call.name} has the result of {result.id!r}")
+                raise ReplayError(
+                    f"call {call.id!r} of {call.name} has the result of {result.id!r}"
+                )
             found.append((call, result))
     return found
 

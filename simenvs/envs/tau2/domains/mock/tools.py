@@ -12,7 +12,12 @@ class MockTools(Toolkit):
     """The assistant's tools."""
 
     @tool("write")
-    def create_task(self, user_id: str, title: str, description: str = None) -> Any:  # type: ignore[assignment]
+    def create_task(
+        self,
+        user_id: str,
+        title: str,
+        description: str = None,  # type: ignore[assignment]  # noqa: RUF013 - the official schema
+    ) -> Any:
         """Add a task for a user; gives the task."""
         if user_id not in self.db.users:
             raise ValueError(f"User {user_id} not found")

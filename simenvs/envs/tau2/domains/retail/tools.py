@@ -25,7 +25,9 @@ OldItems = Annotated[
 ]
 NewItems = Annotated[
     list[str],
-    Field(description="ids of the items in their stead, each of the same product, in the same order"),
+    Field(
+        description="ids of the items in their stead, each of the same product, in the same order"
+    ),
 ]
 PaymentMethodId = Annotated[
     str,

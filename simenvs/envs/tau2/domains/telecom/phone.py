@@ -118,7 +118,11 @@ def speed_test(phone: Record, surroundings: Record) -> tuple[float | None, str]:
         return None, "No Connection"
     factor = 1.0
     details = phone["vpn_details"]
-    if phone["vpn_connected"] and details and details["server_performance"] == PerformanceLevel.POOR:
+    if (
+        phone["vpn_connected"]
+        and details
+        and details["server_performance"] == PerformanceLevel.POOR
+    ):
         factor = 0.1
     if phone["data_saver_mode"]:
         factor *= 0.2

