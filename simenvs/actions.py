@@ -71,7 +71,11 @@ def deliver(text: str) -> str:
 
 
 def parse_action(
-    action: Action, tools: Collection[str], *, max_chars: int = MAX_CHARS
+    action: Action,
+    tools: Collection[str],
+    *,
+    max_chars: int = MAX_CHARS,
+    any_tool: bool = False,
 ) -> Message | ActionError:
     """The message that an action stands for, or why it stands for none.
 
@@ -79,32 +83,35 @@ def parse_action(
         action: a :class:`Message`, a dict in OpenAI's format, or a string.
         tools: names of the tools that the seat may call now.
         max_chars: longest text accepted.
+        any_tool: whether calls of other tools are accepted, too, where it is plain that they are calls.
     """
     if isinstance(action, str):
-        return _parse_text(action, tools, max_chars)
+        return _parse_text(action, tools, max_chars, any_tool)
     if isinstance(action, Message):
-        return _check(action, tools, max_chars)
+        return _check(action, tools, max_chars, any_tool)
     if isinstance(action, Mapping):
-        return _parse_dict(action, tools, max_chars)
+        return _parse_dict(action, tools, max_chars, any_tool)
     if action is None:
         return ActionError("no action was given, but it is this seat's turn to act")
     kind = type(action).__name__
     return ActionError(f"an action is a string, a Message or a dict with 'content', not {kind}")
 
 
-def _parse_text(text: str, tools: Collection[str], max_chars: int) -> Message | ActionError:
+def _parse_text(
+    text: str, tools: Collection[str], max_chars: int, any_tool: bool
+) -> Message | ActionError:
     if len(text) > max_chars:
         return _too_long(text, max_chars)
     text = clean(text)
     if tools:
         if "<tool_call>" in text:
-            return _parse_tagged(text, tools, max_chars)
+            return _parse_tagged(text, tools, max_chars, any_tool)
         start = text.lstrip()[:1]
         if start == "{":
             value = _load(text)
             if isinstance(value, dict) and ("tool_calls" in value or value.get("name") in tools):
                 wrapped = value if "tool_calls" in value else {"tool_calls": [value]}
-                return _parse_dict(wrapped, tools, max_chars)
+                return _parse_dict(wrapped, tools, max_chars, any_tool)
         elif text.rstrip()[-1:] == ")":
             written = _WRITTEN_CALL.match(text)
             if written and written[1] in tools:
@@ -114,7 +121,9 @@ def _parse_text(text: str, tools: Collection[str], max_chars: int) -> Message | 
     return Message(content=text)
 
 
-def _check(message: Message, tools: Collection[str], max_chars: int) -> Message | ActionError:
+def _check(
+    message: Message, tools: Collection[str], max_chars: int, any_tool: bool
+) -> Message | ActionError:
     content: object = message.content
     if not isinstance(content, str):
         return ActionError(f"a message's content is a string, not {type(content).__name__}")
@@ -130,11 +139,15 @@ def _check(message: Message, tools: Collection[str], max_chars: int) -> Message 
             and message.name is None
         ):
             return message
-    return _usable(clean(content), message.tool_calls, tools, message.acts)
+    return _usable(clean(content), message.tool_calls, tools, any_tool, message.acts)
 
 
 def _usable(
-    content: str, listed: Iterable[object], tools: Collection[str], acts: tuple[str, ...] = ()
+    content: str,
+    listed: Iterable[object],
+    tools: Collection[str],
+    any_tool: bool,
+    acts: tuple[str, ...] = (),
 ) -> Message | ActionError:
     """The message with these calls, each a :class:`ToolCall` or a dict in one of OpenAI's forms."""
     calls = []
@@ -142,7 +155,7 @@ def _usable(
         call = _parse_call(entry)
         if isinstance(call, ActionError):
             return ActionError(call.reason, content)
-        if call.name not in tools:
+        if call.name not in tools and not any_tool:
             return _unknown_tool(call.name, tools, content)
         calls.append(call)
     if not calls and not content.strip():
@@ -151,7 +164,7 @@ def _usable(
 
 
 def _parse_dict(
-    action: Mapping[str, Any], tools: Collection[str], max_chars: int
+    action: Mapping[str, Any], tools: Collection[str], max_chars: int, any_tool: bool
 ) -> Message | ActionError:
     content = action.get("content")
     if content is not None and not isinstance(content, str):
@@ -162,7 +175,7 @@ def _parse_dict(
         return ActionError("'tool_calls' is a list", content[:max_chars])
     if len(content) > max_chars:
         return _too_long(content, max_chars)
-    return _usable(content, listed, tools)
+    return _usable(content, listed, tools, any_tool)
 
 
 def _parse_call(entry: object) -> ToolCall | ActionError:
@@ -186,7 +199,9 @@ def _parse_call(entry: object) -> ToolCall | ActionError:
     )
 
 
-def _parse_tagged(text: str, tools: Collection[str], max_chars: int) -> Message | ActionError:
+def _parse_tagged(
+    text: str, tools: Collection[str], max_chars: int, any_tool: bool
+) -> Message | ActionError:
     calls = []
     for body in _TAGGED_CALL.findall(text):
         value = _load(body)
@@ -198,7 +213,7 @@ def _parse_tagged(text: str, tools: Collection[str], max_chars: int) -> Message 
             )
         calls.append(value)
     content = _TAGGED_CALL.sub("", text).strip()
-    return _parse_dict({"content": content, "tool_calls": calls}, tools, max_chars)
+    return _parse_dict({"content": content, "tool_calls": calls}, tools, max_chars, any_tool)
 
 
 def _parse_written(name: str, body: str, text: str) -> Message | ActionError:

@@ -84,6 +84,8 @@ class SeatEnv(ParallelEnv[str, Observation, Any], Generic[S]):  # type: ignore[m
         "forkable": True,
     }
     seats: ClassVar[tuple[str, ...]]
+    answers_any_call: ClassVar[bool] = False
+    """Whether calls of tools that a seat doesn't have reach :meth:`transition`, too."""
 
     def __init__(
         self,
@@ -205,7 +207,7 @@ class SeatEnv(ParallelEnv[str, Observation, Any], Generic[S]):  # type: ignore[m
         for seat in acting:
             offered = self.tools(state, seat)
             names = [tool["function"]["name"] for tool in offered] if offered else ()
-            parsed = parse_action(actions.get(seat), names)
+            parsed = parse_action(actions.get(seat), names, any_tool=self.answers_any_call)
             if isinstance(parsed, ActionError):
                 refused[seat] = parsed
             else:
@@ -320,7 +322,7 @@ class SeatEnv(ParallelEnv[str, Observation, Any], Generic[S]):  # type: ignore[m
         rewards: dict[str, float],
         infos: dict[str, dict[str, Any]],
     ) -> Step:
-        terminated = reason in (StopReason.COMPLETED, StopReason.POLICY_ERROR)
+        terminated = reason is not None and reason.terminates
         truncated = reason is not None and not terminated
         if reason is not None:
             self.agents = []

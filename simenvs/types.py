@@ -22,14 +22,32 @@ class StopReason(StrEnum):
 
     COMPLETED = "completed"
     """The benchmark's own end was reached (``terminated``)."""
+    USER_STOP = "user_stop"
+    """The user has left, served or not (``terminated``)."""
+    AGENT_STOP = "agent_stop"
+    """An assistant without a user says that it is done (``terminated``)."""
     MAX_TURNS = "max_turns"
     """The limit on turns was reached before the benchmark's own end (``truncated``)."""
+    MAX_STEPS = "max_steps"
+    """The limit on messages and executions of calls was reached (``truncated``)."""
+    TOO_MANY_ERRORS = "too_many_errors"
+    """The limit on failed calls was reached (``truncated``)."""
     POLICY_ERROR = "policy_error"
     """The policy seat failed or wrote nothing usable too often (``terminated``)."""
     SIMULATOR_ERROR = "simulator_error"
     """A simulated seat failed or wrote nothing usable too often (``truncated``)."""
     ENVIRONMENT_ERROR = "environment_error"
     """The environment itself failed (``truncated``)."""
+
+    @property
+    def terminates(self) -> bool:
+        """Whether an end for this reason is a termination; else it is a truncation."""
+        return self in (
+            StopReason.COMPLETED,
+            StopReason.USER_STOP,
+            StopReason.AGENT_STOP,
+            StopReason.POLICY_ERROR,
+        )
 
 
 class FrozenDict(dict[str, Any]):

@@ -25,7 +25,8 @@ class Policy(Protocol):
 class UserModel(Protocol):
     """What can say how a user would answer. Stateless: all it needs is in the observation.
 
-    ``waits = False`` may be declared as on a :class:`Policy`.
+    ``waits = False`` may be declared as on a :class:`Policy`. A model for which the seat's instructions
+    don't do has ``with_task(task)``, which gives the model for that task.
     """
 
     def with_persona(self, persona: Persona | None) -> UserModel:

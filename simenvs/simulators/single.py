@@ -25,7 +25,7 @@ class Single:
 
     def spawn(self, task: Task, *, rng: Stream, group: Group | None = None) -> Policy:
         """One user for one episode."""
-        persona, model = draw_user(self.model, self.personas, rng)
+        persona, model = draw_user(self.model, self.personas, task, rng)
         return SingleUser(model, profile_of("Single", self.model, persona))
 
 
@@ -48,11 +48,13 @@ class SingleUser:
 
 
 def draw_user(
-    model: UserModel, personas: Sequence[Persona], rng: Stream
+    model: UserModel, personas: Sequence[Persona], task: Task, rng: Stream
 ) -> tuple[Persona | None, UserModel]:
-    """A persona drawn by weight, and the model as that persona."""
+    """A persona drawn by weight, and the model as that persona, in this task if it can be told."""
     persona = draw_persona(personas, rng) if personas else None
-    return persona, model.with_persona(persona)
+    drawn = model.with_persona(persona)
+    told: Any = getattr(drawn, "with_task", None)
+    return persona, told(task) if told else drawn
 
 
 def profile_of(simulator: str, model: UserModel, persona: Persona | None) -> dict[str, Any]:

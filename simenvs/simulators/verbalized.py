@@ -92,7 +92,7 @@ class VerbalizedSampling:
 
     def spawn(self, task: Task, *, rng: Stream, group: Group | None = None) -> Policy:
         """One user for one episode."""
-        persona, model = draw_user(self.model, self.personas, rng)
+        persona, model = draw_user(self.model, self.personas, task, rng)
         profile = {
             **profile_of("VerbalizedSampling", self.model, persona),
             "k": self.k,

@@ -22,6 +22,11 @@ NO_NETWORK = {
     "network_technology_connected": NetworkTechnology.NONE.value,
     "network_signal_strength": SignalStrength.NONE.value,
 }
+NO_WIFI = {
+    "wifi_connected": False,
+    "wifi_ssid": None,
+    "wifi_signal_strength": SignalStrength.NONE.value,
+}
 SIGNAL_ICONS = {
     "none": "📵 No Signal",
     "poor": "📶¹ Poor",
