@@ -52,6 +52,22 @@ BENCHMARKS = (
         wrapper="simenvs.envs.persuasion.act_env:PersuasionActs",
         fixed={"acts": True},
     ),
+    *(
+        Benchmark(
+            f"Tau2{domain.title()}",
+            "simenvs.envs.tau2",
+            f"τ²-bench, {domain}: {summary}",
+            fixed={"domain": domain},
+            success_above=1 - 1e-6,
+        )
+        for domain, summary in {
+            "airline": "bookings, changes and cancellations (official data needed)",
+            "retail": "changes, returns and exchanges of orders (official data needed)",
+            "telecom": "lines, bills and the user's phone, tools on both sides (official data needed)",
+            "mock": "a to-do list, for tests (official data needed)",
+            "hotel": "a guest's stay, tools on both sides; our own tasks, no data needed",
+        }.items()
+    ),
 )
 
 
@@ -88,7 +104,12 @@ def register_all() -> None:
     for benchmark in BENCHMARKS:
         name = f"{benchmark.name}-v0"
         if benchmark.wrapper is None and name not in pettingzoo.parallel_registry:
-            pettingzoo.register("parallel", name, entry_point=f"{benchmark.module}:parallel_env")
+            pettingzoo.register(
+                "parallel",
+                name,
+                entry_point=f"{benchmark.module}:parallel_env",
+                kwargs=dict(benchmark.fixed or {}),
+            )
 
 
 def lookup(env_id: str) -> EnvId:

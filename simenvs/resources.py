@@ -34,9 +34,11 @@ def shipped_names(kind: str) -> list[str]:
     """Names under which things of a kind are shipped: folders, and files without their ending."""
     folder = shipped(kind)
     paths = folder.iterdir() if folder.is_dir() else ()
-    return sorted(
-        {p.stem for p in paths if p.suffix in SUFFIXES or (p.is_dir() and p.name[0] not in "._")}
-    )
+    return sorted({path.stem for path in paths if path.suffix in SUFFIXES or _has_files(path)})
+
+
+def _has_files(path: Path) -> bool:
+    return path.is_dir() and any(inner.suffix in SUFFIXES for inner in path.iterdir())
 
 
 def find(kind: str, what: str, source: str | Path) -> tuple[Path, ...]:

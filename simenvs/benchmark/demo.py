@@ -20,7 +20,7 @@ from simenvs.cotrain import CoTraining, Learner, UserReward
 from simenvs.envs.persuasion import parallel_env
 from simenvs.envs.persuasion.acts import PERSUADER_ACTIONS, STRATEGIES
 from simenvs.envs.persuasion.learner import ActLearner, Realism, UserLearner
-from simenvs.envs.persuasion.statistical import GAMMA, StatisticalUser
+from simenvs.envs.persuasion.statistical import StatisticalUser
 from simenvs.metrics import (
     Estimate,
     detectable_effect,
@@ -33,6 +33,7 @@ from simenvs.personas import load_personas
 from simenvs.rollout import collect
 from simenvs.simulators import Single, VerbalizedSampling
 from simenvs.simulators.base import Simulator
+from simenvs.simulators.collapse import GAMMA
 
 METHODS: Mapping[str, str] = {
     "untrained": "acts at random",

@@ -6,12 +6,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simenvs.errors import InvalidInputError, UnknownNameError
-from simenvs.registration import BACKENDS
+from simenvs.simulators.building import (
+    chat_model,
+    check_options,
+    drawn_from,
+    personas_of,
+    population_of,
+    split_of,
+)
 
 if TYPE_CHECKING:
     from simenvs.envs.persuasion.env import PersuasionEnv, Protocol
@@ -23,7 +29,8 @@ if TYPE_CHECKING:
     from simenvs.simulators.verbalized_format import Form
     from simenvs.types import Persona, Task
 
-SPLITS = ("train", "held_out", "all")
+EMBEDDED = "statistical"
+"""Name of the embedded user model."""
 
 
 def parallel_env(
@@ -57,7 +64,7 @@ def parallel_env(
     from simenvs.tasks import load_tasks
 
     if isinstance(tasks, (str, Path)):
-        tasks = load_tasks(tasks, split=_split(split))
+        tasks = load_tasks(tasks, split=split_of(split))
     return PersuasionEnv(
         tasks,
         protocol=protocol,
@@ -127,138 +134,55 @@ def make_simulator(
         InvalidInputError: for a value out of range.
     """
     given = locals()
+    from simenvs.envs.persuasion.llm import PersuadeeLLM
     from simenvs.envs.persuasion.persuader import ScriptedPersuader
-    from simenvs.personas import load_personas
+    from simenvs.envs.persuasion.statistical import StatisticalUser
     from simenvs.policies import LLMPolicy
-    from simenvs.simulators import Population, Single, VerbalizedSampling
-    from simenvs.simulators.llm import TAIL
+    from simenvs.simulators import Population, Single
+    from simenvs.simulators.base import UserModel
 
-    if backend not in BACKENDS:
-        raise UnknownNameError("backend", backend, BACKENDS)
+    settings = check_options(
+        EMBEDDED,
+        backend,
+        model,
+        collapse={"gamma": gamma, "rho": rho, "missed_tail": missed_tail},
+        base_url=base_url,
+        model_options=model_options,
+        threshold=threshold,
+        members=members,
+    )
+    statistical = model == EMBEDDED
     if policy_seat not in ("persuader", "persuadee"):
         raise UnknownNameError("seat", policy_seat, ["persuader", "persuadee"])
-    if members is not None and backend != "Population":
-        raise InvalidInputError(f"members are for the backend Population, not for {backend}")
-    statistical = model == "statistical"
-    settings: Mapping[str, Any] = {
-        name: value
-        for name, value in {"gamma": gamma, "rho": rho, "missed_tail": missed_tail}.items()
-        if value is not None
-    }
-    if not statistical and settings:
-        raise InvalidInputError(
-            f"{', '.join(settings)}: of the statistical user model, which {_called(model)} is not"
-        )
-    if statistical and (base_url is not None or model_options):
-        raise InvalidInputError(
-            "base_url and model_options are for a language model; name it with model="
-        )
-    if not statistical and threshold is not None and threshold < TAIL:
-        raise InvalidInputError(
-            f"a language model that is told of a threshold below {TAIL:g} has nothing left to say; "
-            f"threshold is {threshold!r}"
-        )
     if policy_seat == "persuadee":
         if statistical:
             return {"persuader": ScriptedPersuader()}
-        chat, how = _chat_model(model, base_url, model_options)
+        chat, how = chat_model(model, base_url, model_options, embedded=EMBEDDED)
         return {"persuader": LLMPolicy(chat, **how)}
-    if isinstance(personas, (str, Path)):
-        personas = load_personas(personas, split=_split(split))
+    personas = personas_of(personas, split)
     if not personas:
         raise InvalidInputError("no personas to send; give at least one")
-    if backend == "Population" and members is not None:
-        return {"persuadee": Population(_members(members, given), sampler)}
-    user: Any
-    if statistical:
-        from simenvs.envs.persuasion.statistical import StatisticalUser
-
-        user = StatisticalUser(fit, responsiveness=responsiveness, **settings)
-    else:
-        user = _user_model(model, base_url, model_options, variant, form)
-    if backend == "Single":
-        return {"persuadee": Single(user, personas)}
-    if backend == "VS":
+    if backend == "Population" and (members is not None or not statistical):
         return {
-            "persuadee": VerbalizedSampling(
-                user, personas, k=k, threshold=threshold, weighting=weighting
+            "persuadee": population_of(
+                members, given, make_simulator, seat="persuadee", fixed=("policy_seat",)
             )
         }
-    if not statistical:
-        raise InvalidInputError(
-            f"a population of {_called(model)} alone is a Single; name its members, such as "
-            'members={"one": {"model": …}, "other": {"model": …}}'
+    user: Any
+    if statistical:
+        user = StatisticalUser(fit, responsiveness=responsiveness, **settings)
+    elif not isinstance(model, str) and isinstance(model, UserModel):
+        user = model
+    else:
+        chat, how = chat_model(model, base_url, model_options, embedded=EMBEDDED)
+        user = PersuadeeLLM(chat, variant=variant, form=form, **how)
+    if backend == "Population":
+        classes = {
+            f"class-{i}": Single(user.of_class(i), personas) for i in range(user.latent_classes)
+        }
+        return {"persuadee": Population(classes, sampler)}
+    return {
+        "persuadee": drawn_from(
+            backend, user, personas, k=k, threshold=threshold, weighting=weighting
         )
-    classes = {f"class-{i}": Single(user.of_class(i), personas) for i in range(user.latent_classes)}
-    return {"persuadee": Population(classes, sampler)}
-
-
-def _user_model(
-    model: Any,
-    base_url: str | Sequence[str] | None,
-    options: Mapping[str, Any] | None,
-    variant: Variant,
-    form: Form,
-) -> UserModel:
-    from simenvs.envs.persuasion.llm import PersuadeeLLM
-    from simenvs.simulators.base import UserModel
-
-    if not isinstance(model, str) and isinstance(model, UserModel):
-        return model
-    chat, how = _chat_model(model, base_url, options)
-    return PersuadeeLLM(chat, variant=variant, form=form, **how)
-
-
-def _chat_model(
-    model: Any, base_url: str | Sequence[str] | None, options: Mapping[str, Any] | None
-) -> tuple[ChatModel, dict[str, Any]]:
-    """The chat model, and those of the options that are for its user."""
-    from simenvs.models import ChatModel, load_model
-
-    settings = dict(options or {})
-    how: dict[str, Any] = {
-        name: settings.pop(name) for name in ("tools", "notices") if name in settings
     }
-    if isinstance(model, ChatModel):
-        if base_url is not None or settings:
-            raise InvalidInputError(
-                "a model made in code has its settings; leave out base_url and model_options"
-            )
-        return model, how
-    if not isinstance(model, str):
-        raise InvalidInputError(
-            f"model must be a name, a ChatModel or a UserModel, not {type(model).__name__}"
-        )
-    if base_url is None and get_close_matches(model, ["statistical"]):
-        raise UnknownNameError("user model", model, ["statistical"])
-    return load_model(model, base_url, **settings), how
-
-
-def _members(
-    members: Mapping[str, Mapping[str, Any]], shared: Mapping[str, Any]
-) -> dict[str, Simulator]:
-    out: dict[str, Simulator] = {}
-    valid = [name for name in shared if name != "policy_seat"]
-    common = {n: v for n, v in shared.items() if n not in ("backend", "members", "sampler")}
-    for name, options in members.items():
-        for option in options:
-            if option not in valid:
-                raise UnknownNameError(f"option of member {name!r}", option, valid)
-        own = {"backend": "Single", **common, **options}
-        if "model" in options:
-            # Settings of one model say nothing about another.
-            for setting in ("base_url", "model_options", "gamma", "rho", "missed_tail"):
-                own[setting] = options.get(setting)
-        built = make_simulator(own.pop("backend"), **own)
-        out[name] = built["persuadee"]  # type: ignore[assignment]
-    return out
-
-
-def _called(model: object) -> str:
-    return repr(model) if isinstance(model, str) else str(getattr(model, "name", type(model)))
-
-
-def _split(split: str) -> str | None:
-    if split not in SPLITS:
-        raise UnknownNameError("split", split, SPLITS)
-    return None if split == "all" else split

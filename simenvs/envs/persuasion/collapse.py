@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from simenvs.envs.persuasion.acts import PERSUADEE_ACTS
 from simenvs.envs.persuasion.context import primary
 from simenvs.envs.persuasion.fits import Array, UserFit
-from simenvs.seeding import Stream
 
 _A = len(PERSUADEE_ACTS)
 
@@ -51,18 +50,3 @@ def options_of(fit: UserFit, exponent: float) -> Options:
         by_primary.append((own.tolist(), np.cumsum(share[own]).tolist()))
     acts = tuple(tuple(PERSUADEE_ACTS[act] for act in acts) for acts in fit.sequences)
     return Options(acts, owner, share, tuple(by_primary))
-
-
-def without_replacement(p: Array, k: int, missed_tail: float, rng: Stream) -> list[int]:
-    """Up to ``k`` indices drawn in proportion to ``p``, none from the rarest ``missed_tail``."""
-    order = p.argsort(kind="stable")
-    reached = p[order].cumsum()
-    missed = int(reached.searchsorted(missed_tail * reached[-1], side="right"))
-    mentioned = order[missed:].tolist()
-    weights = p[order[missed:]].tolist()
-    chosen = []
-    for _ in range(min(k, sum(weight > 0 for weight in weights))):
-        at = rng.index(weights)
-        weights[at] = 0.0
-        chosen.append(mentioned[at])
-    return chosen

@@ -11,29 +11,21 @@ import numpy as np
 
 from simenvs.envs.persuasion.acts import PERSUADEE_ACTS
 from simenvs.envs.persuasion.classifier import classify
-from simenvs.envs.persuasion.collapse import options_of, sharpened, without_replacement
+from simenvs.envs.persuasion.collapse import options_of, sharpened
 from simenvs.envs.persuasion.context import HEARD, PERSUADER_FEATURES, SAID, Context, primary
 from simenvs.envs.persuasion.env import asked_to_donate, donate_call
 from simenvs.envs.persuasion.fits import Array, UserFit, load_fit
 from simenvs.envs.persuasion.phrasing import persona_slots, realise
 from simenvs.errors import InvalidInputError
 from simenvs.seeding import Stream
+from simenvs.simulators.collapse import (
+    GAMMA,
+    MISSED_TAIL,
+    collapse_of,
+    is_number,
+    without_replacement,
+)
 from simenvs.types import Candidate, Message, Observation, Persona, ToolCall, Verbalized
-
-GAMMA = 4.0
-"""Default collapse exponent. Typicality bias sharpens a tuned LLM by γ = 1 + α/β (arXiv 2510.01171):
-with its measured α of 0.57 and 0.65 and KL weights β of 0.1 to 0.6, γ is 2 to 7.5."""
-
-SHARPEST = 100.0
-"""Largest exponent. Far beyond it all powers of probabilities are 0; here one answer is left already."""
-
-RECOVERY = 0.53
-"""Share of log γ that verbalizing recovers by default: ρ = γ ** (1 - RECOVERY). With people as the
-target, verbalized sampling closed (.390 - .246) / (.390 - .119) of the KS gap that direct prompting
-left to a fine-tuned model on this corpus (arXiv 2510.01171)."""
-
-MISSED_TAIL = 0.05
-"""Default mass of the rarest replies that verbalizing never mentions; an assumption, to be swept."""
 
 _A = len(PERSUADEE_ACTS)
 _ASK_MORE = HEARD["ask-donate-more"]
@@ -128,23 +120,15 @@ class StatisticalUser:
         offsets: Array | None = None,
     ) -> None:
         self.fit = fit = load_fit(fit) if isinstance(fit, str) else fit
-        rho = gamma ** (1 - RECOVERY) if rho is None and _number(gamma) and gamma > 0 else rho
-        for name, value in {"gamma": gamma, "rho": rho}.items():
-            if value is None or not _number(value) or not value > 0:
-                raise InvalidInputError(f"{name} must be a number above 0, not {value!r}")
-            if value > SHARPEST:
-                raise InvalidInputError(f"{name} must be at most {SHARPEST:g}, not {value!r}")
-        if not _number(missed_tail) or not 0 <= missed_tail < 1:
-            raise InvalidInputError(f"missed_tail must be in [0, 1), not {missed_tail!r}")
-        if not _number(responsiveness) or responsiveness < 0:
+        collapse = collapse_of(gamma, rho, missed_tail)
+        if not is_number(responsiveness) or responsiveness < 0:
             raise InvalidInputError(f"responsiveness must be at least 0, not {responsiveness!r}")
         self._check_class(latent_class)
         if offsets is not None and offsets.shape != (len(OFFSET_FEATURES), _A):
             raise InvalidInputError(
                 f"offsets must have shape {(len(OFFSET_FEATURES), _A)}, not {offsets.shape}"
             )
-        assert rho is not None
-        self.gamma, self.rho, self.missed_tail = float(gamma), float(rho), float(missed_tail)
+        self.gamma, self.rho, self.missed_tail = collapse
         self.responsiveness = float(responsiveness)
         self.latent_class = latent_class
         self.offsets = offsets
@@ -473,14 +457,6 @@ class StatisticalUser:
 def _acts(message: Mapping[str, Any], role: str, answered: Sequence[str]) -> Sequence[str]:
     declared: Sequence[str] | None = message.get("acts")
     return classify(message["content"], role, answered) if declared is None else declared
-
-
-def _number(value: object) -> bool:
-    return (
-        isinstance(value, (int, float, np.floating))
-        and not isinstance(value, bool)
-        and math.isfinite(value)
-    )
 
 
 def _active(features: Sequence[int]) -> tuple[int, ...]:

@@ -25,11 +25,15 @@ from simenvs.errors import (
     SimenvsError,
     UnknownNameError,
 )
+from simenvs.resources import shipped
 from simenvs.seeding import Stream
 from simenvs.types import Tool
 
 DOMAINS = ("airline", "mock", "retail", "telecom", "telecom-workflow")
 """Names of the official domains."""
+
+OWN_DOMAINS = ("hotel",)
+"""Names of our own domains, whose data is part of the package."""
 
 DATA_VARIABLES = ("SIMENVS_TAU2_DATA", "TAU2_DATA_DIR")
 KEPT_WORLDS = 4096
@@ -226,18 +230,20 @@ def load_domain(name: str, data_dir: str | Path | None = None) -> Domain:
     """A domain with its data, read once per process.
 
     Args:
-        name: one of :data:`DOMAINS`.
+        name: one of :data:`DOMAINS` or :data:`OWN_DOMAINS`.
         data_dir: the official data: the folder that holds ``domains``, or one above it, or that of the
             domain itself. By default that of the environment variables ``SIMENVS_TAU2_DATA`` or
-            ``TAU2_DATA_DIR``, else the installed one.
+            ``TAU2_DATA_DIR``, else the installed one. Our own domains have theirs.
 
     Raises:
         UnknownNameError: for an unknown name.
         DataMissingError: if there is no data; says how to get it.
         DataFormatError: if data is malformed; names file and place.
     """
-    if name not in DOMAINS:
-        raise UnknownNameError("τ² domain", name, DOMAINS)
+    if name not in (*DOMAINS, *OWN_DOMAINS):
+        raise UnknownNameError("τ² domain", name, (*DOMAINS, *OWN_DOMAINS))
+    if name in OWN_DOMAINS:
+        return _loaded(name, shipped("tasks") / "tau2" / name)
     folder = name.removesuffix("-workflow")
     return _loaded(name, data_root(data_dir, folder) / "domains" / folder)
 

@@ -240,14 +240,15 @@ def replayed(
 def gold_world(domain: Domain, task: Tau2Task) -> World:
     """The world in which the gold actions end. Shared: don't change it.
 
-    As in the official evaluation, actions that fail are passed over, and neither side learns of the
-    other's changes meanwhile. An id that a tool makes up is never that of an episode.
+    As in the official evaluation, actions that fail are passed over, and in the official domains neither
+    side learns of the other's changes meanwhile. An id that a tool makes up is never that of an episode.
     """
 
     def run() -> World:
+        syncs = domain.spec.gold_syncs
         world = domain.world(task).fork(Stream(0, "gold"))
         for action in task.criteria.actions or () if task.criteria else ():
-            world.call(action.requestor, action.name, action.arguments, sync=False)
+            world.call(action.requestor, action.name, action.arguments, sync=syncs)
         return world
 
     return domain.kept("gold", task, run)
@@ -258,7 +259,8 @@ def gold_errors(domain: Domain, task: Tau2Task) -> dict[int, str]:
     actions = task.criteria.actions if task.criteria else None
     world, found = domain.world(task), {}
     for at, action in enumerate(actions or ()):
-        result = world.call(action.requestor, action.name, action.arguments, sync=False)
+        syncs = domain.spec.gold_syncs
+        result = world.call(action.requestor, action.name, action.arguments, sync=syncs)
         if result.error:
             found[at] = result.content
     return found

@@ -59,6 +59,8 @@ class Spec:
         user: the user's side, ``None`` where the user has no tools.
         policies: by the name under which the domain is loaded with that policy.
         sync: brings both sides up to date; runs after every call.
+        gold_syncs: whether it also runs after gold actions. In the official evaluation it does not, so that
+            there no gold action can build on what the other side has done.
     """
 
     name: str
@@ -66,3 +68,4 @@ class Spec:
     policies: Mapping[str, Policy]
     user: Side | None = None
     sync: Callable[[Toolkit, Toolkit | None], None] | None = None
+    gold_syncs: bool = False
