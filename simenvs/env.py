@@ -86,6 +86,8 @@ class SeatEnv(ParallelEnv[str, Observation, Any], Generic[S]):  # type: ignore[m
     seats: ClassVar[tuple[str, ...]]
     answers_any_call: ClassVar[bool] = False
     """Whether calls of tools that a seat doesn't have reach :meth:`transition`, too."""
+    leaves_by_text: ClassVar[Mapping[str, StopReason]] = {}
+    """Seats that may end the episode by what they write, and the stop reason that this gives."""
 
     def __init__(
         self,

@@ -312,7 +312,8 @@ def check_hostile_text(
         for seat in env.seats:
             reason = infos[seat]["stop_reason"]
             _require(
-                reason in (None, StopReason.POLICY_ERROR, StopReason.MAX_TURNS),
+                reason in (None, StopReason.POLICY_ERROR, StopReason.MAX_TURNS)
+                or reason == env.leaves_by_text.get(env.policy_seat),
                 f"the text {name!r} of {env.policy_seat} ends the episode: {reason}",
             )
             if seat == env.policy_seat:

@@ -20,7 +20,26 @@ from simenvs.rollout import rollout
 from simenvs.testing import Script, check_env
 from simenvs.vector import SimVectorEnv
 
-PROTOCOLS = ("study", "scope")
+OFFICIAL = ("Tau2Airline", "Tau2Retail", "Tau2Telecom", "Tau2Mock")
+"""Benchmarks that need official data."""
+
+VARIANTS = [
+    (benchmark.name, options)
+    for benchmark in BENCHMARKS
+    for options in (
+        ({"protocol": "study"}, {"protocol": "scope"})
+        if benchmark.name.startswith("Persuasion")
+        else ({},)
+    )
+]
+
+
+@pytest.fixture(autouse=True)
+def data(request: pytest.FixtureRequest) -> None:
+    """Skip official benchmarks where their data is missing."""
+    if any(name in request.node.name for name in OFFICIAL):
+        folder = request.getfixturevalue("tau2_data")
+        request.getfixturevalue("monkeypatch").setenv("SIMENVS_TAU2_DATA", str(folder))
 
 
 def players(env_id: str, **options: object) -> dict[str, object]:
@@ -38,9 +57,17 @@ def test_kit(env_id: str) -> None:
     check_env(lambda: simenvs.make_env(env_id), players(env_id))
 
 
-@pytest.mark.parametrize("options", [{"protocol": "scope"}, {"policy_seat": "persuadee"}])
-def test_kit_with_options(options: dict[str, str]) -> None:
-    env_id = "Persuasion-VS-v0"
+@pytest.mark.parametrize(
+    ("env_id", "options"),
+    [
+        ("Persuasion-VS-v0", {"protocol": "scope"}),
+        ("Persuasion-VS-v0", {"policy_seat": "persuadee"}),
+        ("Tau2Hotel-VS-v0", {"policy_seat": "user"}),
+        ("Tau2Hotel-Single-v0", {"text_beside_calls": True, "stop_at_limit": True}),
+        ("Tau2Telecom-Single-v0", {"policy": "workflow", "strict_protocol": True}),
+    ],
+)
+def test_kit_with_options(env_id: str, options: dict[str, object]) -> None:
     check_env(lambda: simenvs.make_env(env_id, **options), players(env_id, **options))
 
 
@@ -67,21 +94,20 @@ def test_gymnasium_make_in_both_spellings(env_id: str) -> None:
         assert info["stop_reason"]
 
 
-@pytest.mark.parametrize("benchmark", BENCHMARKS, ids=lambda benchmark: benchmark.name)
-@pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_pettingzoo_kits(benchmark, protocol: str, capsys: pytest.CaptureFixture[str]) -> None:
-    env_id = f"{benchmark.name}-Single-v0"
+@pytest.mark.parametrize(("name", "options"), VARIANTS)
+def test_pettingzoo_kits(name: str, options, capsys: pytest.CaptureFixture[str]) -> None:
+    env_id = f"{name}-Single-v0"
     with warnings.catch_warnings():
         # Its warnings are about spaces that aren't Box or Discrete.
         warnings.simplefilter("ignore", UserWarning)
-        parallel_api_test(simenvs.make_env(env_id, protocol=protocol), num_cycles=100)
-        api_test(parallel_to_aec(simenvs.make_env(env_id, protocol=protocol)), num_cycles=100)
+        parallel_api_test(simenvs.make_env(env_id, **options), num_cycles=100)
+        api_test(parallel_to_aec(simenvs.make_env(env_id, **options)), num_cycles=100)
     assert "Passed" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("benchmark", [b for b in BENCHMARKS if b.wrapper is None])
-def test_pettingzoo_make(benchmark) -> None:
-    env = pettingzoo.make("parallel", f"{benchmark.name}-v0")
+@pytest.mark.parametrize("name", [b.name for b in BENCHMARKS if b.wrapper is None])
+def test_pettingzoo_make(name: str) -> None:
+    env = pettingzoo.make("parallel", f"{name}-v0")
     observations, _ = env.reset(seed=3)
     assert set(observations) == set(env.possible_agents)
 
@@ -113,7 +139,7 @@ def test_vector_environments_agree_with_single_ones(env_id: str) -> None:
         a, b = ours.step(actions), theirs.step(actions)
         for x, y in zip(a[:4], b[:4], strict=True):
             assert_same(x, y)
-    single = alone(env_id, 6, 9)
+    single = alone(env_id, 6, 5)
     for turn, result in enumerate(single[1:]):
         assert result[1] == 0.0, turn
     ours.close()
@@ -194,10 +220,14 @@ def test_forks_of_single_agent_environments_go_on_alike(env_id: str, fork) -> No
 @pytest.mark.parametrize("env_id", [name for name in IDS if "Acts" not in name])
 def test_loop_and_gymnasium_play_the_same_episode(env_id: str) -> None:
     texts = ["Hello.", "Would you give to them?", "They help children.", "Even 50 cents helps."]
+    seat = simenvs.make_env(env_id).policy_seat
+    # A seat may have spoken before the episode: a greeting, a task's history.
+    before = simenvs.make_env(env_id).reset(seed=8)[0][seat]["messages"]
+    spoken = sum(message["role"] == "assistant" for message in before)
     played = asyncio.run(
         rollout(
             simenvs.make_env(env_id),
-            {**simenvs.make_simulator(env_id), "persuader": Script(*texts)},
+            {**simenvs.make_simulator(env_id), seat: Script(*[""] * spoken, *texts)},
             seed=8,
             env_id=env_id,
         )

@@ -51,6 +51,7 @@ EMBEDDED = "agenda"
 """Name of the embedded user model."""
 
 GUIDELINES = ("official", "own")
+POLICIES = ("default", "workflow")
 
 TEMPERS: Mapping[str, Mapping[str, float]] = {
     "calm": {},
@@ -121,6 +122,7 @@ def parallel_env(
     data_dir: str | Path | None = None,
     tasks: Sequence[Tau2Task] | None = None,
     split: str | None = None,
+    policy: str = "default",
     solo: bool = False,
     judge: str | ChatModel | None = None,
     guidelines: str = "official",
@@ -144,6 +146,7 @@ def parallel_env(
         split: ``train``, ``test``, ``base`` or another split of the data, or ``all``; by default
             ``train``, or all where there is no such split. Without a judge, tasks that need one are left
             out.
+        policy: ``default`` or, for telecom, ``workflow``: the same policy as a workflow.
         solo: see :class:`~simenvs.envs.tau2.env.Tau2Env`, like the rest.
         judge: anything but ``None`` adds the judge's seat.
         guidelines: how the user is told to behave: ``official`` (in the data's words, where it has any)
@@ -169,7 +172,9 @@ def parallel_env(
 
     if guidelines not in GUIDELINES:
         raise UnknownNameError("guidelines", guidelines, GUIDELINES)
-    loaded = load_domain(domain, data_dir)
+    if policy not in POLICIES:
+        raise UnknownNameError("policy", policy, POLICIES)
+    loaded = load_domain(domain if policy == "default" else f"{domain}-{policy}", data_dir)
     if tasks is None:
         tasks = _playable(loaded, split, judged=judge is not None)
     return Tau2Env(

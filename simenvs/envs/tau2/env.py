@@ -138,6 +138,7 @@ class Tau2Env(SeatEnv[Tau2State]):
     }
     seats: tuple[str, ...] = (ASSISTANT, USER)  # type: ignore[misc]
     answers_any_call: ClassVar[bool] = True
+    leaves_by_text: ClassVar[Mapping[str, StopReason]] = {USER: StopReason.USER_STOP}
 
     def __init__(
         self,

@@ -59,8 +59,8 @@ class Spec:
         user: the user's side, ``None`` where the user has no tools.
         policies: by the name under which the domain is loaded with that policy.
         sync: brings both sides up to date; runs after every call.
-        gold_syncs: whether it also runs after gold actions. In the official evaluation it does not, so that
-            there no gold action can build on what the other side has done.
+        gold_syncs: whether it also runs after gold actions. In the official evaluation it does not, so
+            that there no gold action can build on what the other side has done.
     """
 
     name: str
