@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from typing import Any
 
 from simenvs.cli.common import Commands, add_command, add_options, console, options_of
+from simenvs.errors import InvalidInputError
 
 
 def add(commands: Commands) -> None:
@@ -37,8 +39,10 @@ def run(arguments: argparse.Namespace) -> int:
     options = options_of(arguments)
     env = make_env(arguments.id, **options)
     if arguments.seat == "user":
-        (seat,) = (seat for seat in env.seats if seat != env.policy_seat)
-        options["policy_seat"] = seat
+        others = [seat for seat in env.seats if seat != env.policy_seat]
+        if not others:
+            raise InvalidInputError(f"there is no user in {arguments.id} with these options")
+        options["policy_seat"] = others[0]
         env = make_env(arguments.id, **options)
     out = console()
     human = TerminalHuman(env.policy_seat, out)
@@ -52,6 +56,8 @@ def run(arguments: argparse.Namespace) -> int:
     for seat, reward in episode.rewards.items():
         out.print(f"{seat}: reward {reward:.2f}")
     for name, value in episode.outcome.items():
+        if isinstance(value, Mapping):
+            value = ", ".join(f"{part} {share}" for part, share in value.items())
         if isinstance(value, (int, float, str, bool)):
             out.print(f"{name}: {value}", markup=False)
     out.print(f"seed: {episode.seed}")

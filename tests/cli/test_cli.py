@@ -4,6 +4,7 @@ import io
 import json
 import subprocess
 import sys
+from argparse import _SubParsersAction
 
 import pytest
 
@@ -23,10 +24,9 @@ def commands():
 
 def test_every_command_has_help_with_an_example(capsys):
     for name, command in commands().items():
-        if name == "fit":
-            (inner,) = (a.choices for a in command._actions if getattr(a, "choices", None))
-            command = inner["persuasion"]
-        assert command.epilog.startswith("example: simenvs "), name
+        nested = [a.choices for a in command._actions if isinstance(a, _SubParsersAction)]
+        for each in nested[0].values() if nested else [command]:
+            assert each.epilog.startswith("example: simenvs "), name
         with pytest.raises(SystemExit) as caught:
             main([name, "--help"])
         assert caught.value.code == 0
@@ -38,7 +38,7 @@ def test_list(capsys):
     out = capsys.readouterr().out
     assert "Persuasion-Acts-Population-v0" in out
     assert main(["list", "--json"]) == 0
-    assert len(json.loads(capsys.readouterr().out)) == 6
+    assert len(json.loads(capsys.readouterr().out)) == 21
     assert main(["list", "Persuasion-VS-v0"]) == 0
     assert "gamma" in capsys.readouterr().out
     assert main(["list", "Persuasion-VS-v0", "--json"]) == 0
