@@ -9,7 +9,15 @@ from simenvs.registration import IDS, lookup, options_of_id
 def test_the_grid():
     assert set(IDS) == {
         f"{name}-{backend}-v0"
-        for name in ("Persuasion", "Persuasion-Acts")
+        for name in (
+            "Persuasion",
+            "Persuasion-Acts",
+            "Tau2Airline",
+            "Tau2Retail",
+            "Tau2Telecom",
+            "Tau2Mock",
+            "Tau2Hotel",
+        )
         for backend in ("Single", "VS", "Population")
     }
     assert set(IDS) <= set(gymnasium.registry)

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
         evaluate,
         pass_hat_k,
     )
-    from simenvs.envs.tau2.history import Call, Entry
-    from simenvs.envs.tau2.results import read_messages, read_results, score
+    from simenvs.envs.tau2.history import Call, Entry, read_messages
+    from simenvs.envs.tau2.results import read_results, score
     from simenvs.envs.tau2.scripted_assistant import ScriptedAssistant
     from simenvs.envs.tau2.tasks import Tau2Task, read_task
     from simenvs.envs.tau2.world import ReplayError, ToolResult, World
@@ -78,7 +78,7 @@ _HOMES = {
     "evaluate": "evaluation",
     "load_domain": "domain",
     "pass_hat_k": "evaluation",
-    "read_messages": "results",
+    "read_messages": "history",
     "read_results": "results",
     "read_task": "tasks",
     "score": "results",
@@ -231,8 +231,8 @@ def make_simulator(
         gamma: collapse exponent of the embedded user, above 0.
         rho: exponent of its verbalized candidates.
         missed_tail: mass of the tail that it never verbalizes, in [0, 1).
-        personas: name of a shipped bank (``tau2``), a file in its format, or personas; by default nobody
-            in particular, as the scenarios say who calls.
+        personas: a file of personas, or personas; by default nobody in particular, as the scenarios say
+            who calls. The embedded user heeds their ``behaviour``.
         persona_split: ``train``, ``held_out`` or ``all`` of them.
         k: candidates per reply, for ``VS``.
         threshold: tail threshold, for ``VS``.

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any, overload
 
 from simenvs.envs.tau2.database import Base, Database, Table
-from simenvs.envs.tau2.history import Requestor
+from simenvs.envs.tau2.history import Requestor, problem
 from simenvs.envs.tau2.spec import Files, Side, Spec
-from simenvs.envs.tau2.tasks import Tau2Task, problem, read_splits, read_tasks
+from simenvs.envs.tau2.tasks import Tau2Task, read_splits, read_tasks
 from simenvs.envs.tau2.toolkit import described
 from simenvs.envs.tau2.world import World
 from simenvs.errors import (

@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass
 from typing import Any, get_args
 
 from simenvs.envs.tau2.domain import Domain
-from simenvs.envs.tau2.history import Call, Entry, Requestor
-from simenvs.envs.tau2.tasks import Assertion, Basis, Criteria, GoldAction, Tau2Task
+from simenvs.envs.tau2.history import Call, Entry, Requestor, as_entries
+from simenvs.envs.tau2.tasks import Assertion, Basis, Criteria, GoldAction, Tau2Task, read_task
 from simenvs.envs.tau2.toolkit import ToolKind
 from simenvs.envs.tau2.world import World
 from simenvs.errors import InvalidInputError, UnknownNameError
@@ -142,8 +142,8 @@ class RewardInfo:
 
 def evaluate(
     domain: Domain,
-    task: Tau2Task,
-    messages: Sequence[Entry],
+    task: Tau2Task | Mapping[str, Any],
+    messages: Sequence[Entry | Mapping[str, Any]],
     termination_reason: str,
     *,
     solo: bool = False,
@@ -155,8 +155,8 @@ def evaluate(
 
     Args:
         domain: where it took place.
-        task: of the domain, or one in its form, such as one embedded in a results file.
-        messages: the whole conversation, the task's history included.
+        task: of the domain, or one in its form, such as one embedded in a results file, also as JSON.
+        messages: the whole conversation, the task's history included, also as JSON.
         termination_reason: one of :data:`TERMINATIONS`; only ``agent_stop`` and ``user_stop`` can give
             a reward.
         solo: whether there was no user.
@@ -169,8 +169,11 @@ def evaluate(
         UnknownNameError: for an unknown termination reason.
         JudgeMissingError: if the reward depends on verdicts, and there are none.
         ReplayError: if results are missing or out of order, or, if ``strict``, differ.
+        DataFormatError: if the task or a message as JSON is malformed; names the field.
         InvalidInputError: if the task can't be prepared.
     """
+    task = task if isinstance(task, Tau2Task) else read_task(task)
+    messages = as_entries(messages)
     if termination_reason not in TERMINATIONS:
         raise UnknownNameError("termination reason", termination_reason, TERMINATIONS)
     if termination_reason not in PROPER_ENDS:
@@ -225,7 +228,7 @@ def evaluate(
 def replayed(
     domain: Domain,
     task: Tau2Task,
-    messages: Sequence[Entry],
+    messages: Sequence[Entry | Mapping[str, Any]],
     *,
     solo: bool = False,
     strict: bool = False,
@@ -233,7 +236,7 @@ def replayed(
 ) -> World:
     """The world in which a conversation ends; for the arguments see :func:`evaluate`."""
     world = domain.world(task, solo=solo, seed=seed, history=False)
-    world.replay(messages, strict=strict)
+    world.replay(as_entries(messages), strict=strict)
     return world
 
 

@@ -52,6 +52,7 @@ PHRASES: Mapping[str, Phrases] = {
     "hesitate": (
         ("Hm, wait. Is that really the best you can do?", 2.0),
         ("Actually, let me think about it for a second.", 2.0),
+        ("No, wait, I've changed my mind. Or have I? Ask me once more, please.", 1.0),
         ("I'm not sure. Can you explain it once more?", 1.0),
     ),
     "acknowledge": (

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,8 +17,8 @@ from simenvs.envs.tau2.evaluation import (
     pass_hat_k,
     replayed,
 )
-from simenvs.envs.tau2.history import Entry
-from simenvs.envs.tau2.tasks import Tau2Task, problem, read_task
+from simenvs.envs.tau2.history import Entry, read_messages
+from simenvs.envs.tau2.tasks import Tau2Task, read_task
 from simenvs.errors import DataFormatError, DataMissingError, SimenvsError
 
 Revision = Literal["embedded", "current"]
@@ -247,28 +246,6 @@ def summarise(scores: Sequence[Scored]) -> list[Summary]:
             )
         )
     return out
-
-
-@lru_cache(maxsize=1)
-def _entries() -> Any:
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(tuple[Entry, ...])
-
-
-def read_messages(value: Any, where: str = "messages") -> tuple[Entry, ...]:
-    """A conversation in the official form.
-
-    Raises:
-        DataFormatError: names the bad field.
-    """
-    from pydantic import ValidationError
-
-    try:
-        messages: tuple[Entry, ...] = _entries().validate_python(value)
-    except ValidationError as error:
-        raise DataFormatError(problem(where, error)) from None
-    return messages
 
 
 def _recording(where: str, simulation: Any, domain: Any, task: Any, *, solo: bool) -> Recording:

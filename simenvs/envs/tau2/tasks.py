@@ -10,7 +10,7 @@ from pathlib import Path
 from textwrap import indent
 from typing import Any, Literal
 
-from simenvs.envs.tau2.history import Entry, Requestor
+from simenvs.envs.tau2.history import Entry, Requestor, problem
 from simenvs.errors import DataFormatError, DataMissingError
 from simenvs.types import Split, Task
 
@@ -156,6 +156,9 @@ class Tau2Task(Task):
     criteria: Criteria | None = None
     user_tools: tuple[str, ...] | None = None
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Tau2Task:
+        return self
+
     @property
     def needs_judge(self) -> bool:
         """Whether the reward depends on assertions in natural language."""
@@ -220,15 +223,6 @@ def read_splits(path: Path) -> Mapping[str, tuple[str, ...]]:
         return {name: tuple(map(str, ids)) for name, ids in found.items()}
     except (ValueError, AttributeError, TypeError) as error:
         raise DataFormatError(f"{path}: expected lists of task ids by split ({error})") from None
-
-
-def problem(where: str, error: Any) -> str:
-    """A pydantic error as one line: file, place, what was seen."""
-    first = error.errors(include_url=False)[0]
-    place = "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in first["loc"])
-    seen = "" if first["type"] in ("missing", "json_invalid") else f", not {first['input']!r:.80}"
-    more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
-    return f"{where}: {place.lstrip('.') or 'file'}: {first['msg']}{seen}{more}"
 
 
 @lru_cache(maxsize=2)
