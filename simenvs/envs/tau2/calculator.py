@@ -30,6 +30,9 @@ def calculate(expression: str) -> str:
     """
     if not all(char in _ALLOWED for char in expression):
         raise ValueError("Invalid characters in expression")
+    given: object = expression
+    if not isinstance(given, str):
+        raise TypeError("eval() arg 1 must be a string, bytes or code object")
     flags = ast.PyCF_ONLY_AST
     tree = compile(expression.lstrip(" "), "<string>", "eval", flags, dont_inherit=True)
     return str(round(float(_value(tree.body)), 2))

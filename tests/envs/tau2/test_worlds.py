@@ -127,6 +127,12 @@ def test_calculate_fails_at_once(expression):
         calculate(expression)
 
 
+@pytest.mark.parametrize("expression", [[], {}, ["1"]])
+def test_calculate_takes_text_only(expression):
+    with pytest.raises(TypeError, match="must be a string, bytes or code object"):
+        calculate(expression)
+
+
 @given(st.text("0123456789+-*/(). ", max_size=12))
 def test_calculate_is_python(expression):
     if "**" in expression:
