@@ -35,6 +35,21 @@ _ASKING = re.compile(
     r"\?|\b(?:please|could you|can you|may i|i need|provide|tell me|share|what is|what's|which)\b",
     re.I,
 )
+_FIRST_PERSON = re.compile(r"\b(?:I|I'm|I'd|I've|[Mm]y|me)\b")
+_SPOKEN = tuple(
+    (re.compile(pattern), said)
+    for pattern, said in (
+        (r"\b[Yy]ou are\b", "I am"),
+        (r"\b[Yy]ou're\b", "I'm"),
+        (r"\b[Yy]ou were\b", "I was"),
+        (r"\bYourself\b|\byourself\b", "myself"),
+        (r"\bYours\b|\byours\b", "mine"),
+        (r"\bYour\b", "My"),
+        (r"\byour\b", "my"),
+        (r"\b(to|for|with|of|by|from|at|on|about|gave|give|tell|told|send|sent) you\b", r"\1 me"),
+        (r"\b[Yy]ou\b", "I"),
+    )
+)
 _WORD = re.compile(r"[a-z0-9]+")
 
 
@@ -171,13 +186,11 @@ class AgendaUser:
 
     def _reason(self) -> str:
         told = self.task.scenario.instructions if self.task else ""
-        text = told if isinstance(told, str) else told.reason_for_call
-        return " ".join(text.split())
+        return in_first_person(told if isinstance(told, str) else told.reason_for_call)
 
     def _facts(self) -> str:
         told = self.task.scenario.instructions if self.task else ""
-        text = "" if isinstance(told, str) else (told.known_info or "")
-        return " ".join(text.split())
+        return in_first_person("" if isinstance(told, str) else (told.known_info or ""))
 
     def _knows(self, question: str) -> bool:
         """Whether a question shares a telling word with what the user knows."""
@@ -213,6 +226,19 @@ class AgendaUser:
         if tools[name]["parameters"].get("required"):
             return None
         return _keyed(Message("assistant", "", (ToolCall(name),)))
+
+
+def in_first_person(text: str) -> str:
+    """A scenario's words to the user as the user would say them: ``You are`` becomes ``I am``.
+
+    A text that speaks of ``I`` or ``my`` already is left as it is, but for its white space.
+    """
+    text = " ".join(text.split())
+    if _FIRST_PERSON.search(text):
+        return text
+    for pattern, said in _SPOKEN:
+        text = pattern.sub(said, text)
+    return text
 
 
 class _Arguments(dict[str, Any]):
