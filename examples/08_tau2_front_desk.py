@@ -49,7 +49,7 @@ for backend in ("Single", "VS", "Population"):
         episode
         for task in tasks
         for episode in simenvs.collect(
-            env_id, {"assistant": FrontDesk()}, range(5), task=task, env_options=options
+            env_id, {"assistant": FrontDesk()}, range(10), task=task, env_options=options
         )
     ]
     solved = sum(episode.rewards["assistant"] == 1 for episode in episodes)

@@ -10,7 +10,7 @@ import numpy as np
 
 from simenvs.actions import parse_action
 from simenvs.envs.tau2.env import STOP, TRANSFER
-from simenvs.envs.tau2.phrases import PHRASES
+from simenvs.envs.tau2.phrases import PHRASES, doubts
 from simenvs.envs.tau2.tasks import Tau2Task
 from simenvs.seeding import Stream
 from simenvs.simulators.collapse import GAMMA, MISSED_TAIL, collapse_of, without_replacement
@@ -167,12 +167,12 @@ class AgendaUser:
         if impatience and len(own) > patience + PATIENCE // 4:
             return [("give_up", 1.0, {})]
         hurry = 0.3 * impatience if len(own) > patience else 0.0
-        doubted = bool(own) and bool({"clarify", "hesitate"} & set(own[-1].get("acts", ())))
+        doubted = doubts(own[-1]["content"])
         call = self._asked_to_call(heard, observation)
         if call is not None:
             doubt = 0.0 if doubted else 0.08 + 0.5 * self._behaviour("incomprehension")
             return [(call, 1.0 - doubt, {}), *_if(doubt, "clarify"), *_if(hurry, "complain")]
-        told = any("tell" in message.get("acts", ()) for message in own)
+        told = bool(facts) and any(facts in message["content"] for message in own)
         if _CLOSING.search(heard):
             return [("close", 1.0, {})]
         if _CONFIRMING.search(heard):

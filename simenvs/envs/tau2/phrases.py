@@ -79,3 +79,12 @@ PHRASES: Mapping[str, Phrases] = {
         ("All right, I'll wait for them. {transfer}", 1.0),
     ),
 }
+
+_DOUBTS = frozenset(
+    phrase for move in ("clarify", "hesitate", "complain") for phrase, _ in PHRASES[move]
+)
+
+
+def doubts(text: str) -> bool:
+    """Whether a user asks back, hesitates or complains by these words, rather than going along."""
+    return text in _DOUBTS

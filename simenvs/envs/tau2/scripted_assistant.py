@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from simenvs.envs.tau2.phrases import doubts
 from simenvs.envs.tau2.tasks import GoldAction, Tau2Task
 from simenvs.errors import InvalidInputError
 from simenvs.seeding import Stream
@@ -72,7 +73,7 @@ class _Assistant:
                 told = told or message["content"].startswith("For your information: ")
                 asked = asked or " on your side: " in message["content"]
                 asked = asked or message["content"].startswith("Please do this for me now: ")
-            elif message["role"] == "user" and asked and not _doubts(message["content"]):
+            elif message["role"] == "user" and asked and not doubts(message["content"]):
                 at, asked = at + 1, False
         return at, asked, told
 
@@ -89,11 +90,3 @@ def instruction(action: GoldAction) -> str:
 def _read(call: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     function = call["function"]
     return function["name"], json.loads(function["arguments"])
-
-
-def _doubts(text: str) -> bool:
-    """Whether a user asks back, or complains, rather than reporting."""
-    from simenvs.envs.tau2.phrases import PHRASES
-
-    moves = ("clarify", "hesitate", "complain")
-    return any(text == phrase for move in moves for phrase, _ in PHRASES[move])

@@ -467,6 +467,19 @@ def test_tempers_change_what_the_user_does():
     assert shares[0] < 0.1 < 0.5 < shares[2]
 
 
+def test_a_user_asks_back_once_and_then_follows():
+    domain = load_domain("hotel")
+    task = domain.tasks["door_1"]
+    lost = Persona("p", "P", "train", behaviour={"incomprehension": 1.0})
+    user = AgendaUser(gamma=1).with_persona(lost).with_task(task)
+    env = parallel_env(tasks=[task])
+    env.reset(seed=0)
+    talk(env, ("user", "Hi."), ("assistant", "Please call `try_door()`."))
+    talk(env, ("user", "Where do I find that?"), ("assistant", "Please call `try_door()`."))
+    messages, _ = user.options(env._observations(env.state_value)["user"])
+    assert all(message.tool_calls for message in messages)
+
+
 def test_verbalizing_widens_what_the_agenda_user_says():
     domain = load_domain("hotel")
     task = domain.tasks["door_1"]
