@@ -398,8 +398,8 @@ class Tau2Env(SeatEnv[Tau2State]):
                 FrozenDict(role="tool", content=text, tool_call_id=entry.id, name=name),
             )
             return
-        shown = Message("assistant", text, _tool_calls(entry))
-        views[own] = (*views[own], shown.to_dict())
+        calls = tuple(ToolCall(c.name, c.arguments, c.id) for c in entry.tool_calls or ())
+        views[own] = (*views[own], Message("assistant", text, calls).to_dict())
         if entry.tool_calls is not None and not (self.text_beside_calls and entry.speaks):
             return
         heard = deliver(text)
@@ -437,10 +437,6 @@ class Tau2Env(SeatEnv[Tau2State]):
                 f"task {task.id!r} is scored by assertions in natural language, which need a judge; name"
                 " a model with judge=, or choose other tasks"
             )
-
-
-def _tool_calls(entry: Entry) -> tuple[ToolCall, ...]:
-    return tuple(ToolCall(c.name, c.arguments, c.id) for c in entry.tool_calls or ())
 
 
 def _name_of(view: View, call_id: str | None) -> str:
