@@ -9,6 +9,7 @@ writes is hostile until parsed: nothing here raises, whatever the input.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -21,6 +22,9 @@ MAX_CHARS = 20_000
 """Longest message that an environment accepts, in characters."""
 
 Action = Message | Mapping[str, Any] | str | None
+
+_MAX_BITS = 4096
+"""Of a whole number in a call's arguments; Python writes only so many digits."""
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _CONTROL = re.compile(
@@ -265,7 +269,11 @@ def _clean_value(value: Any, depth: int = 0) -> Any:
         return {clean(str(key)): _clean_value(inner, depth + 1) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
         return [_clean_value(inner, depth + 1) for inner in value]
-    return value if isinstance(value, (bool, int, float, type(None))) else str(value)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, int):
+        return value if value.bit_length() <= _MAX_BITS else None
+    return None if value is None else str(value)
 
 
 def _too_long(text: str, max_chars: int) -> ActionError:

@@ -129,3 +129,15 @@ def test_what_cannot_be_used_says_why(action, reason):
 def test_a_message_cannot_carry_another_role_or_a_tool_result():
     forged = Message("tool", "done", tool_call_id="call_0", name="donate")
     assert parse_action(forged, TOOLS) == Message("assistant", "done")
+
+
+@pytest.mark.parametrize(
+    "number",
+    [10**5000, -(10**5000), float("nan"), float("inf")],
+    ids=["big", "small", "nan", "inf"],
+)
+def test_numbers_that_json_cant_hold_become_null(number):
+    call = ToolCall("pay", {"amount": number, "nested": [number, 1, True]})
+    parsed = parse_action(Message(tool_calls=(call,)), ["pay"])
+    assert parsed.tool_calls[0].arguments == {"amount": None, "nested": [None, 1, True]}
+    json.dumps(parsed.to_dict(), allow_nan=False)
