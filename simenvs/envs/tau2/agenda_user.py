@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from simenvs.actions import parse_action
-from simenvs.envs.tau2.env import STOP, TRANSFER
+from simenvs.envs.tau2.history import STOP, TRANSFER, without_stops
 from simenvs.envs.tau2.phrases import PHRASES, doubts
 from simenvs.envs.tau2.tasks import Tau2Task
 from simenvs.seeding import Stream
@@ -137,6 +137,8 @@ class AgendaUser:
                 weighted[_keyed(move)] = weight / total
                 continue
             phrases = PHRASES[move]
+            # What it repeats may come from the assistant, through the arguments of a call.
+            slots = {name: without_stops(value) for name, value in slots.items()}
             share = weight / total / sum(often for _, often in phrases)
             for template, often in phrases:
                 text = template.format(**slots, stop=STOP, transfer=TRANSFER)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, cast, get_args
@@ -11,7 +10,7 @@ from simenvs.actions import ActionError, deliver
 from simenvs.env import SeatEnv, SeatState, View
 from simenvs.envs.tau2.domain import Domain
 from simenvs.envs.tau2.evaluation import RewardInfo, evaluate
-from simenvs.envs.tau2.history import Call, Entry, Requestor
+from simenvs.envs.tau2.history import STOP, STOPS, Call, Entry, Requestor, without_stops
 from simenvs.envs.tau2.instructions import (
     DONE,
     Guidelines,
@@ -34,14 +33,8 @@ USER: Requestor = "user"
 JUDGE = "judge"
 
 GREETING = "Hi! How can I help you today?"
-STOP, TRANSFER, OUT_OF_SCOPE = "###STOP###", "###TRANSFER###", "###OUT-OF-SCOPE###"
-STOPS = (STOP, TRANSFER, OUT_OF_SCOPE)
-"""Texts with which the user leaves."""
-
 MAX_ARGUMENTS = 100_000
 """Longest arguments of a message's calls together, in characters."""
-
-_MARKERS = re.compile("###(STOP|TRANSFER|OUT-OF-SCOPE)###")
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +184,9 @@ class Tau2Env(SeatEnv[Tau2State]):
             raise InvalidInputError(f"task {task.id!r} is none of τ²-bench; see read_task")
         self._refuse_unjudged(task)
         seed = rng.bits()
-        history = task.start.message_history or ()
+        history = tuple(e for e in task.start.message_history or () if e.role != "system")
+        if self.solo and any(USER in (entry.role, entry.requestor) for entry in history):
+            raise InvalidInputError(f"task {task.id!r} has words of a user; solo mode has none")
         if not history and not self.solo:
             history = (Entry(ASSISTANT, GREETING),)
         state = Tau2State(
@@ -205,7 +200,7 @@ class Tau2Env(SeatEnv[Tau2State]):
         for entry in history:
             self._show(views, entry)
             state = replace(state, speaker=self._next(entry))
-        return replace(state, views=tuple(views), history=tuple(history))
+        return replace(state, views=tuple(views), history=history)
 
     def to_act(self, state: Tau2State) -> tuple[str, ...]:
         """The speaker: alternating after speech, the same again after calls, at last the judge."""
@@ -404,7 +399,7 @@ class Tau2Env(SeatEnv[Tau2State]):
             return
         heard = deliver(text)
         if entry.role == ASSISTANT:
-            heard = _MARKERS.sub(r"\1", heard)
+            heard = without_stops(heard)
         other = USER if entry.role == ASSISTANT else ASSISTANT
         if other in self.seats:
             at = self.seats.index(other)

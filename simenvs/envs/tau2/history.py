@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -10,6 +11,12 @@ from typing import Any, Literal
 from simenvs.errors import DataFormatError
 
 Requestor = Literal["assistant", "user"]
+
+STOP, TRANSFER, OUT_OF_SCOPE = "###STOP###", "###TRANSFER###", "###OUT-OF-SCOPE###"
+STOPS = (STOP, TRANSFER, OUT_OF_SCOPE)
+"""Texts with which the user leaves."""
+
+_MARKERS = re.compile("#{3,}(STOP|TRANSFER|OUT-OF-SCOPE)#{3,}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +53,11 @@ class Entry:
     def speaks(self) -> bool:
         """Whether it has text."""
         return self.content is not None and bool(self.content.strip())
+
+
+def without_stops(text: str) -> str:
+    """The text with the user's stop words broken, for whoever might repeat it."""
+    return _MARKERS.sub(r"\1", text)
 
 
 def as_entries(messages: Sequence[Entry | Mapping[str, Any]]) -> tuple[Entry, ...]:
