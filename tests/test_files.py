@@ -47,10 +47,34 @@ def test_shipped_personas():
 
 
 @pytest.mark.skipif(not (ROOT / "persona_banks").is_dir(), reason="not a checkout")
-def test_the_bank_is_what_its_script_makes():
-    bank = runpy.run_path(str(ROOT / "persona_banks" / "make_persuasion.py"))["bank"]()
-    lines = (ROOT / "persona_banks" / "persuasion.jsonl").read_text().splitlines()
+@pytest.mark.parametrize("name", ["persuasion", "tau2"])
+def test_a_bank_is_what_its_script_makes(name, monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "persona_banks"))
+    bank = runpy.run_path(str(ROOT / "persona_banks" / f"make_{name}.py"))["bank"]()
+    lines = (ROOT / "persona_banks" / f"{name}.jsonl").read_text().splitlines()
     assert [json.loads(line) for line in lines] == bank
+
+
+def test_the_customers_of_tau2():
+    people = simenvs.load_personas("tau2")
+    assert len(people) >= 100
+    assert len({person.name for person in people}) == len(people)
+    assert sum(person.split == "held_out" for person in people) >= 30
+    assert sum(bool(person.backstory) for person in people) * 3 >= len(people)
+    for person in people:
+        assert person.demographics["age"] >= 18
+        assert set(person.behaviour) <= {
+            "impatience", "indecision", "incomprehension", "verbosity", "terseness", "informality"
+        }  # fmt: skip
+
+
+@pytest.mark.skipif(not (ROOT / "tasks").is_dir(), reason="not a checkout")
+def test_the_hotel_is_what_its_script_makes():
+    made = runpy.run_path(str(ROOT / "tasks" / "tau2" / "make_hotel.py"))
+    hotel, tasks, splits = made["made"](made["Stream"](made["SEED"]))
+    folder = ROOT / "tasks" / "tau2" / "hotel"
+    for name, value in (("db", hotel.to_dict()), ("tasks", tasks), ("split_tasks", splits)):
+        assert json.loads((folder / f"{name}.json").read_text()) == json.loads(json.dumps(value))
 
 
 def test_no_persona_is_a_participants_row(corpus):

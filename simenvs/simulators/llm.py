@@ -91,7 +91,8 @@ class LLMUser:
     ``candidates: clean``, ``repaired`` or ``asked again``.
 
     A subclass may override :meth:`answer` and :meth:`message` for steps in which the seat answers in
-    another way than by speaking, and :meth:`single`, which asks for one such answer.
+    another way than by speaking, :meth:`single`, which asks for one such answer, and :meth:`person` and
+    :meth:`subject`, which say who the person is.
 
     Args:
         model: the chat model.
@@ -206,6 +207,14 @@ class LLMUser:
     async def single(self, observation: Observation, *, rng: Stream) -> Reply | None:
         """One answer of another kind than speech; ``None`` where the seat speaks."""
         return None
+
+    def person(self, persona: Persona) -> str:
+        """What the model is told of the persona that it plays."""
+        return prompt("person").format(name=persona.name, traits=in_words(persona))
+
+    def subject(self) -> str:
+        """What the person is called where candidates are asked for."""
+        return self.persona.name if self.persona else "this person"
 
     # -- answering ------------------------------------------------------------------------------
 
@@ -337,7 +346,7 @@ class LLMUser:
                 k=k,
                 things=kind.things,
                 verb=kind.verb,
-                subject=self.persona.name if self.persona else "this person",
+                subject=self.subject(),
             ),
             "" if threshold is None else prompt("tail").format(threshold=threshold),
             prompt("probability") if probabilities else "",
@@ -353,9 +362,7 @@ class LLMUser:
         view = observation["messages"]
         start, rest = [], list(view)
         if self.persona is not None:
-            start.append(
-                prompt("person").format(name=self.persona.name, traits=in_words(self.persona))
-            )
+            start.append(self.person(self.persona))
         while rest and rest[0]["role"] == "system":
             start.append(rest.pop(0)["content"])
         start.append(prompt("speech"))

@@ -231,8 +231,8 @@ def make_simulator(
         gamma: collapse exponent of the embedded user, above 0.
         rho: exponent of its verbalized candidates.
         missed_tail: mass of the tail that it never verbalizes, in [0, 1).
-        personas: a file of personas, or personas; by default nobody in particular, as the scenarios say
-            who calls. The embedded user heeds their ``behaviour``.
+        personas: name of a shipped bank (``tau2``), a file in its format, or personas; by default nobody
+            in particular, as the scenarios say who calls. The embedded user heeds their ``behaviour``.
         persona_split: ``train``, ``held_out`` or ``all`` of them.
         k: candidates per reply, for ``VS``.
         threshold: tail threshold, for ``VS``.
@@ -257,12 +257,12 @@ def make_simulator(
     given = locals()
     from simenvs.envs.tau2.agenda_user import AgendaUser
     from simenvs.envs.tau2.judge import SCHEMA
+    from simenvs.envs.tau2.llm import CustomerLLM
     from simenvs.envs.tau2.scripted_assistant import ScriptedAssistant
     from simenvs.models import Sampling
     from simenvs.policies import LLMPolicy
     from simenvs.simulators import Population, Single
     from simenvs.simulators.base import UserModel
-    from simenvs.simulators.llm import LLMUser
 
     settings = check_options(
         EMBEDDED,
@@ -301,7 +301,7 @@ def make_simulator(
         user = model
     else:
         chat, how = chat_model(model, base_url, model_options, embedded=EMBEDDED)
-        user = LLMUser(chat, variant=variant, form=form, **how)
+        user = CustomerLLM(chat, variant=variant, form=form, **how)
     if backend == "Population":
         tempers = {name: Single(user, (persona,)) for name, persona in _tempers().items()}
         out["user"] = Population(tempers, sampler)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 
 from simenvs.actions import parse_action
 from simenvs.envs.tau2.history import STOP, TRANSFER, without_stops
-from simenvs.envs.tau2.phrases import PHRASES, doubts
+from simenvs.envs.tau2.phrases import PHRASES, Phrases, doubts
 from simenvs.envs.tau2.tasks import Tau2Task
 from simenvs.seeding import Stream
 from simenvs.simulators.collapse import GAMMA, MISSED_TAIL, collapse_of, without_replacement
@@ -64,7 +65,7 @@ class AgendaUser:
 
     A persona's ``behaviour`` bends it: ``impatience`` (complains earlier and in the end leaves unserved),
     ``indecision`` (hesitates before it confirms, once in a while), ``incomprehension`` (asks what a
-    request means before it follows).
+    request means before it follows), ``verbosity``, ``terseness`` and ``informality`` (of its words).
 
     Args:
         gamma: collapse exponent, in (0, 100].
@@ -136,7 +137,7 @@ class AgendaUser:
             if isinstance(move, Message):
                 weighted[_keyed(move)] = weight / total
                 continue
-            phrases = PHRASES[move]
+            phrases = self._in_style(PHRASES[move])
             # What it repeats may come from the assistant, through the arguments of a call.
             slots = {name: without_stops(value) for name, value in slots.items()}
             share = weight / total / sum(often for _, often in phrases)
@@ -201,6 +202,23 @@ class AgendaUser:
 
     def _behaviour(self, name: str) -> float:
         return self.persona.behaviour.get(name, 0.0) if self.persona else 0.0
+
+    def _in_style(self, phrases: Phrases) -> Phrases:
+        """The phrases with the weights that the persona's way of writing gives them."""
+        length = 3.0 * (self._behaviour("verbosity") - self._behaviour("terseness"))
+        casual = self._behaviour("informality")
+        if not length and not casual:
+            return phrases
+        longest = max(len(text) for text, _ in phrases)
+        return [
+            (
+                text,
+                often
+                * math.exp(length * len(text) / longest)
+                * (1.0 + 20.0 * casual if text[0].islower() else 1.0 - 0.8 * casual),
+            )
+            for text, often in phrases
+        ]
 
     def _own_calls(self) -> list[ToolCall]:
         """The calls of the user's tools in the reference solution."""

@@ -40,6 +40,11 @@ def assistant_instructions(domain: Domain, *, solo: bool = False) -> str:
     return f"<instructions>\n{rules}\n</instructions>\n<policy>\n{policy}\n</policy>"
 
 
+def person_beside_scenario(traits: str) -> str:
+    """What a model that plays the user is told of a persona, as a list of traits."""
+    return _prompt("person").format(traits=traits)
+
+
 def own_guidelines(tools: bool) -> str:
     """How a user is told to behave, in our words."""
     return _prompt("user_with_tools" if tools else "user")

@@ -1,6 +1,7 @@
 """The environment: protocol, ends, rewards, hostile seats, options; agenda user and scripted assistant."""
 
 import asyncio
+import itertools
 import json
 import pickle
 
@@ -518,6 +519,58 @@ def test_a_user_asks_back_once_and_then_follows():
     talk(env, ("user", "Where do I find that?"), ("assistant", "Please call `try_door()`."))
     messages, _ = user.options(env._observations(env.state_value)["user"])
     assert all(message.tool_calls for message in messages)
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "of"),
+    [
+        ("terseness", lambda text: -len(text)),
+        ("verbosity", len),
+        ("informality", lambda text: text[0].islower()),
+    ],
+)
+def test_ways_of_writing_show_more_the_stronger_they_are(behaviour, of):
+    task = load_domain("hotel").tasks["door_1"]
+    observation = seen(None, task, "It is settled. Anything else?")
+    means = []
+    for intensity in (0.0, 0.3, 0.6, 1.0):
+        persona = Persona("p", "P", "train", behaviour={behaviour: intensity})
+        messages, weights = AgendaUser().with_persona(persona).with_task(task).options(observation)
+        means.append(sum(w * of(m.content) for m, w in zip(messages, weights, strict=True)))
+        assert sum(weights) == pytest.approx(1)
+        assert all(m.acts == ("close",) for m in messages)
+    assert all(a < b for a, b in itertools.pairwise(means))
+
+
+def test_customers_of_the_bank_are_served_or_lose_their_patience():
+    env = parallel_env(split="base")
+    players = {**make_simulator("VS", personas="tau2", gamma=1.0), "assistant": ScriptedAssistant()}
+    served = 0
+    for seed, task in enumerate(env.tasks):
+        episode = run_inline(rollout(env, players, seed=seed, task=task.id))
+        gave_up = any("give_up" in turn.message.acts for turn in episode.turns)
+        assert episode.rewards["assistant"] == 1.0 or gave_up, task.id
+        served += episode.rewards["assistant"] == 1.0
+    assert served > 0.8 * len(env.tasks)
+
+
+def test_a_language_model_is_told_of_a_persona_beside_the_scenario():
+    read = []
+
+    def answer(messages, sampling):
+        read.append(messages)
+        return "###STOP###"
+
+    users = make_simulator("Single", model=ScriptedModel(answer), personas="tau2")
+    episode = asyncio.run(rollout(parallel_env(), {**users, "assistant": Script("Hm.")}, seed=0))
+    persona = next(
+        p for p in simenvs.load_personas("tau2") if p.id == episode.players["user"]["persona"]
+    )
+    told = read[0][0]["content"]
+    assert persona.demographics["style"] in told
+    assert "the scenario is right" in told
+    assert persona.name not in told
+    assert "<scenario>" in told
 
 
 def test_verbalizing_widens_what_the_agenda_user_says():
