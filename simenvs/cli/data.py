@@ -60,6 +60,13 @@ def run_install(arguments: argparse.Namespace) -> int:
     print(f"licence: MIT, © 2025 Sierra Research ({expected().source}, {expected().commit[:7]})")
     for name, why in done.lacking.items():
         print(f"lacking: {name} ({why})")
+    without = sorted({n.split("/")[1] for n in done.lacking if n.startswith("domains/")})
+    if without:
+        print(
+            f"without these files {', '.join(without)} can't be played; run this again where"
+            f" {expected().source} can be reached, or name a checkout of it (data/tau2, at"
+            f" {expected().commit[:7]}) with SIMENVS_TAU2_DATA"
+        )
     return int(bool(done.lacking))
 
 

