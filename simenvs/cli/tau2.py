@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -125,10 +126,8 @@ def run(arguments: argparse.Namespace) -> int:
         out.print(table("", ["task", "ended by", "reward", "components"], lines))
     first = next((one for one in scores if one.problem and not one.unjudged), None)
     if first is not None:
-        console(stderr=True).print(
-            f"simenvs: can't be scored, first: {first.recording.where}: {first.problem}",
-            markup=False,
-        )
+        where = first.recording.where
+        print(f"simenvs: can't be scored, first: {where}: {first.problem}", file=sys.stderr)
     return int(failed)
 
 
