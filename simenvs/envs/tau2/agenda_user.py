@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from simenvs.actions import parse_action
+from simenvs.envs.tau2.asked_tools import tool_asked_for
 from simenvs.envs.tau2.history import STOP, TRANSFER, without_stops
 from simenvs.envs.tau2.phrases import PHRASES, Phrases, doubts
 from simenvs.envs.tau2.tasks import Tau2Task
@@ -18,18 +19,20 @@ from simenvs.simulators.collapse import GAMMA, MISSED_TAIL, collapse_of, without
 from simenvs.types import Candidate, Message, Observation, Persona, Task, ToolCall, Verbalized
 
 PATIENCE = 12
-"""Messages that a user without impatience writes after its first before it complains; a quarter of them
-more, and it leaves."""
+"""Messages that a barely impatient user writes before it complains; the more impatient, the fewer. A
+quarter of this number later it leaves. A user without any impatience does neither."""
 
 _CALL = re.compile(r"`([^`\n]{1,2000})`")
 _TRANSFERRED = re.compile(r"transferr(?:ed|ing)\b|connect(?:ed|ing) you (?:to|with)", re.I)
 _CLOSING = re.compile(
-    r"anything else|something else|further (?:help|assist)|all (?:done|set)\b|is (?:now )?resolved",
+    r"anything else|something else|further (?:help|assist)|all (?:done|set)\b|is (?:now )?resolved|"
+    r"reach out|have a (?:nice|good|great|wonderful)\b|good ?bye",
     re.I,
 )
 _CONFIRMING = re.compile(
-    r"\bconfirm|\byes/no\b|\byes or no\b|shall i\b|should i\b|would you like (?:me|to)\b|"
-    r"do you want (?:me|to)\b|\bproceed\b|go ahead\b|is (?:that|this) (?:ok|okay|right|correct|fine)",
+    r"\bconfirm\b(?! (?:if|whether|what|which|your|the)\b)|\byes/no\b|\byes or no\b|shall i\b|"
+    r"should i\b|would you like (?:me|to)\b|do you want (?:me|to)\b|\bproceed\b|go ahead\b|"
+    r"is (?:that|this) (?:ok|okay|right|correct|fine)",
     re.I,
 )
 _ASKING = re.compile(
@@ -40,6 +43,8 @@ _FIRST_PERSON = re.compile(r"\b(?:I|I'm|I'd|I've|[Mm]y|me)\b")
 _SPOKEN = tuple(
     (re.compile(pattern), said)
     for pattern, said in (
+        # Some scenarios have "you" for "your".
+        (r"\b[Yy]ou (name|mobile|phone|email|order|user|zip)\b", r"My \1"),
         (r"\b[Yy]ou are\b", "I am"),
         (r"\b[Yy]ou're\b", "I'm"),
         (r"\b[Yy]ou were\b", "I was"),
@@ -58,9 +63,9 @@ class AgendaUser:
     """Tells why it calls, gives what it knows when asked, does what it is told, confirms, and leaves.
 
     It knows the task: what its scenario says, and the arguments with which the reference solution calls
-    the user's tools. It understands an assistant by key words: a tool that is named (best as a call in
-    back quotes, such as ```toggle_data()```), a question, a request for confirmation, a transfer, a
-    closing. Whatever it does has a distribution over ways to do it; a plain reply is drawn from its
+    the user's tools. It understands an assistant by key words: a tool that it is asked to use (named,
+    best as a call in back quotes, such as ```toggle_data()```, or in plain words), a question, a request
+    for confirmation, a transfer, a closing. Whatever it does has a distribution over ways to do it; a plain reply is drawn from its
     power γ, candidates from its power ρ (:mod:`simenvs.simulators.collapse`).
 
     A persona's ``behaviour`` bends it: ``impatience`` (complains earlier and in the end leaves unserved),
@@ -235,11 +240,9 @@ class AgendaUser:
             parsed = parse_action(quoted, tools)
             if isinstance(parsed, Message) and parsed.tool_calls:
                 return _keyed(Message("assistant", "", parsed.tool_calls[:1]))
-        said = set(_WORD.findall(heard.lower()))
-        named = [name for name in tools if set(name.split("_")) <= said or name in heard]
-        if not named:
+        name = tool_asked_for(heard, tools)
+        if name is None:
             return None
-        name = max(named, key=lambda name: (name in heard, len(name.split("_"))))
         for call in self._own_calls():
             if call.name == name:
                 return _keyed(Message("assistant", "", (call,)))

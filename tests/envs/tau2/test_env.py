@@ -19,6 +19,7 @@ from simenvs.envs.tau2 import (
     parallel_env,
     read_task,
 )
+from simenvs.envs.tau2.asked_tools import tool_asked_for
 from simenvs.envs.tau2.env import GREETING
 from simenvs.envs.tau2.history import STOPS
 from simenvs.envs.tau2.judge import question, read_verdicts
@@ -476,6 +477,29 @@ def test_what_the_agenda_user_does_when_asked(heard, call):
     observation = seen(domain, task, heard)
     message = run_inline(user.reply(observation, rng=Stream(1)))
     assert [(c.name, dict(c.arguments)) for c in message.tool_calls] == [call]
+
+
+@pytest.mark.parametrize(
+    ("heard", "tool"),
+    [
+        ("Please call `toggle_data()` now.", "toggle_data"),
+        ("Could you please turn on data roaming on your phone?", "toggle_roaming"),
+        ("Please switch mobile data off and on.", "toggle_data"),
+        ("Next, please check if Data Saver mode is ON or OFF.", "check_data_restriction_status"),
+        ("Please turn off Data Saver.", "toggle_data_saver_mode"),
+        ("Can you check whether a VPN is connected?", "check_vpn_status"),
+        ("Please restart your phone.", "reboot_device"),
+        ("Let's see: please run a speed test and tell me the result.", "run_speed_test"),
+        ("Since the APN settings are correct, let's check if your line is suspended.", None),
+        ("Your data roaming is enabled and your VPN is off.", None),
+        ("Please provide your phone number.", None),
+        ("", None),
+    ],
+)
+def test_which_tool_is_asked_for_in_plain_words(tau2_data, heard, tool):
+    tools = load_domain("telecom", tau2_data).tools("user")
+    functions = {name: one.to_dict()["function"] for name, one in tools.items()}
+    assert tool_asked_for(heard, functions) == tool
 
 
 def test_tempers_change_what_the_user_does():
