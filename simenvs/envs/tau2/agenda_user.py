@@ -65,8 +65,9 @@ class AgendaUser:
     It knows the task: what its scenario says, and the arguments with which the reference solution calls
     the user's tools. It understands an assistant by key words: a tool that it is asked to use (named,
     best as a call in back quotes, such as ```toggle_data()```, or in plain words), a question, a request
-    for confirmation, a transfer, a closing. Whatever it does has a distribution over ways to do it; a plain reply is drawn from its
-    power γ, candidates from its power ρ (:mod:`simenvs.simulators.collapse`).
+    for confirmation, a transfer, a closing. Whatever it does has a distribution over ways to do it; a
+    plain reply is drawn from its power γ, candidates from its power ρ
+    (:mod:`simenvs.simulators.collapse`).
 
     A persona's ``behaviour`` bends it: ``impatience`` (complains earlier and in the end leaves unserved),
     ``indecision`` (hesitates before it confirms, once in a while), ``incomprehension`` (asks what a
