@@ -22,6 +22,7 @@ def parser() -> argparse.ArgumentParser:
     import simenvs
     from simenvs.cli import (
         audit,
+        cooperbench,
         data,
         demo,
         evaluation,
@@ -52,6 +53,7 @@ def parser() -> argparse.ArgumentParser:
         fit,
         data,
         tau2,
+        cooperbench,
         fake_server,
     ):
         module.add(commands)
