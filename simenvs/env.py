@@ -52,8 +52,8 @@ class SeatEnv(ParallelEnv[str, Observation, Any], Generic[S]):  # type: ignore[m
 
     A subclass writes pure functions of the state only: :meth:`initial`, :meth:`to_act`,
     :meth:`transition`, :meth:`tools`, :meth:`reward`, :meth:`stop_reason` and, if it has more to
-    tell, :meth:`outcome`. This class parses actions, counts errors, ends all seats together and
-    fills the dicts.
+    tell, :meth:`refuse` and :meth:`outcome`; one with effects outside, :meth:`execute`, too. This
+    class parses actions, counts errors, ends all seats together and fills the dicts.
 
     Observation: a dict with ``messages``, ``tools`` and ``to_act``
     (:class:`~simenvs.types.Observation`). Action: a string, a
@@ -82,6 +82,7 @@ class SeatEnv(ParallelEnv[str, Observation, Any], Generic[S]):  # type: ignore[m
         "render_fps": 1,
         "is_parallelizable": True,
         "forkable": True,
+        "blocks": False,
     }
     seats: ClassVar[tuple[str, ...]]
     answers_any_call: ClassVar[bool] = False
@@ -147,6 +148,18 @@ class SeatEnv(ParallelEnv[str, Observation, Any], Generic[S]):  # type: ignore[m
     def stop_reason(self, state: S) -> StopReason | None:
         """Why the episode is over, ``None`` while it runs."""
 
+    def refuse(self, state: S, seat: str, message: Message) -> ActionError | None:
+        """Why a seat's message can't be used, ``None`` if it can; each seat's is judged by itself."""
+        return None
+
+    def execute(self, state: S, actions: Mapping[str, Message]) -> S:
+        """The state with the results of what these actions do outside, for :meth:`transition`.
+
+        The only place where an environment may do anything but compute, such as run commands. One that
+        does says ``"blocks": True`` in its metadata, and the loop steps it in a thread.
+        """
+        return state
+
     def outcome(self, state: S) -> dict[str, Any]:
         """What ``info`` reports at the end, the same for all seats."""
         return {}
@@ -210,14 +223,18 @@ class SeatEnv(ParallelEnv[str, Observation, Any], Generic[S]):  # type: ignore[m
             offered = self.tools(state, seat)
             names = [tool["function"]["name"] for tool in offered] if offered else ()
             parsed = parse_action(actions.get(seat), names, any_tool=self.answers_any_call)
+            if not isinstance(parsed, ActionError):
+                parsed = _identified(parsed, self._steps) if parsed.tool_calls else parsed
+                parsed = self.refuse(state, seat, parsed) or parsed
             if isinstance(parsed, ActionError):
                 refused[seat] = parsed
             else:
-                usable[seat] = _identified(parsed, self._steps) if parsed.tool_calls else parsed
+                usable[seat] = parsed
         self._steps += 1
         after = state
         if usable:
-            moved = self.transition(state, usable, self._rng.child(self._steps))
+            seen = self.execute(state, usable)
+            moved = self.transition(seen, usable, self._rng.child(self._steps))
             if isinstance(moved, ActionError):
                 refused = dict.fromkeys(usable, moved)
             else:

@@ -23,7 +23,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simenvs.errors import DataFormatError, InvalidInputError, UnknownNameError
-from simenvs.registration import lookup, make_env, make_simulator, options_of_id
+from simenvs.registration import (
+    lookup,
+    make_env,
+    make_simulator,
+    options_of_id,
+    scripted_policy,
+)
 from simenvs.resources import SUFFIXES, read_mapping
 
 if TYPE_CHECKING:
@@ -101,9 +107,7 @@ class Experiment:
         """The policy, and what the record says of it."""
         spec = self.policy
         if spec == "scripted":
-            (user,) = (other for other in make_env(self.env).seats if other != seat)
-            own = {name: value for name, value in self.options.items() if name != "policy_seat"}
-            return make_simulator(self.env, **own, policy_seat=user)[seat], spec
+            return scripted_policy(self.env, seat, **self.options), spec
         if isinstance(spec, str) and not _is_file(spec):
             module, colon, name = spec.partition(":")
             if colon and "/" not in spec:

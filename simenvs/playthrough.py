@@ -76,6 +76,7 @@ class Playthrough:
         self.failure: str | None = None
         self.failure_name: str | None = None
         self._seconds, self._until = deadline, 0.0
+        self._blocks = bool(env.metadata.get("blocks"))
 
     @property
     def over(self) -> bool:
@@ -84,8 +85,10 @@ class Playthrough:
 
     @property
     def waits(self) -> bool:
-        """Whether any player may wait for something; if not, :func:`run_inline` can play."""
-        return any(getattr(policy, "waits", True) for policy in self._policies.values())
+        """Whether anything may wait; if not, :func:`run_inline` can play."""
+        return self._blocks or any(
+            getattr(policy, "waits", True) for policy in self._policies.values()
+        )
 
     async def play(self, actions: Mapping[str, Action] | None = None) -> None:
         """Play until an open seat is to act or the episode ends.
@@ -118,7 +121,10 @@ class Playthrough:
                         raise reply
                     else:
                         given[seat] = reply
-            self._apply(acting, given, failed)
+            if self._blocks:
+                await asyncio.to_thread(self._apply, acting, given, failed)
+            else:
+                self._apply(acting, given, failed)
             given = {}
 
     def _act(self, seat: str) -> Awaitable[Any]:

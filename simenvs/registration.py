@@ -12,7 +12,7 @@ from simenvs.errors import UnknownNameError
 
 if TYPE_CHECKING:
     from simenvs.env import SeatEnv
-    from simenvs.simulators.base import Simulator
+    from simenvs.simulators.base import Policy, Simulator
 
 BACKENDS = ("Single", "VS", "Population")
 """What can fill the user seat: one user model, verbalized sampling on it, a population."""
@@ -67,6 +67,18 @@ BENCHMARKS = (
             "mock": "a to-do list, for tests (official data needed)",
             "hotel": "a guest's stay, tools on both sides; our own tasks, no data needed",
         }.items()
+    ),
+    Benchmark(
+        "CooperMini",
+        "simenvs.envs.cooperbench",
+        "two coding agents, one merge, in sandboxes; our own small code bases, no data needed",
+        fixed={"mini": True},
+    ),
+    Benchmark(
+        "CooperBench",
+        "simenvs.envs.cooperbench",
+        "CooperBench: two coding agents, one merge, in sandboxes (official data needed)",
+        fixed={"mini": False},
     ),
 )
 
@@ -151,6 +163,25 @@ def make_simulator(
     entry = lookup(env_id)
     build, chosen = _routed(entry, "make_simulator", options)
     return cast("dict[str, Simulator]", build(backend or entry.backend, **chosen))
+
+
+def scripted_policy(env_id: str, seat: str, **options: Any) -> Simulator | Policy:
+    """The scripted policy of an id's benchmark, which knows how a task is solved.
+
+    Args:
+        env_id: the id.
+        seat: where it sits.
+        options: keyword options of the id.
+
+    Raises:
+        UnknownNameError: for an unknown id or option.
+    """
+    module = import_module(lookup(env_id).benchmark.module)
+    own = {name: value for name, value in options.items() if name != "policy_seat"}
+    if hasattr(module, "scripted_policy"):
+        return cast("Simulator", module.scripted_policy())
+    (user,) = (other for other in make_env(env_id).seats if other != seat)
+    return make_simulator(env_id, **own, policy_seat=user)[seat]
 
 
 def _routed(

@@ -130,28 +130,30 @@ async def rollouts(
     async def work() -> None:
         nonlocal waiting
         own = idle.pop() if idle else new_env()
-        while pending:
-            seed, index = pending.popleft()
-            group = Group(seed, index, group_size) if group_size > 1 else None
-            waiting += 1
-            loop.call_soon(start_another)
-            try:
-                episode = await rollout(
-                    own,
-                    players,
-                    seed=seed,
-                    task=task,
-                    group=group,
-                    env_id=env_id,
-                    deadline=deadline,
-                )
-            finally:
-                waiting -= 1
-            if log is not None:
-                log.append(episode)
-            finished.put_nowait(episode)
-            await asyncio.sleep(0)
-        own.close()
+        try:
+            while pending:
+                seed, index = pending.popleft()
+                group = Group(seed, index, group_size) if group_size > 1 else None
+                waiting += 1
+                loop.call_soon(start_another)
+                try:
+                    episode = await rollout(
+                        own,
+                        players,
+                        seed=seed,
+                        task=task,
+                        group=group,
+                        env_id=env_id,
+                        deadline=deadline,
+                    )
+                finally:
+                    waiting -= 1
+                if log is not None:
+                    log.append(episode)
+                finished.put_nowait(episode)
+                await asyncio.sleep(0)
+        finally:
+            own.close()
 
     def start_another() -> None:
         # By now an episode whose players never wait is over, and one worker is all that is needed.

@@ -116,6 +116,10 @@ class SingleAgentEnv(gymnasium.Env[Observation, Any]):
         """The transcript so far as the seat sees it, in render mode ``ansi``."""
         return self.env.render()
 
+    def close(self) -> None:
+        """Free what the environment holds."""
+        self.env.close()
+
     def episode(self) -> Episode:
         """The record of the finished episode.
 

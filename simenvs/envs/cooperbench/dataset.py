@@ -20,6 +20,10 @@ from simenvs.installing import installed
 
 DATA_VARIABLE = "SIMENVS_COOPERBENCH_DATA"
 SUBSETS = "subsets"
+
+SOURCE = "repo"
+"""Folder of a task of ours that has the repository's files."""
+
 TASK_FILES = ("Dockerfile", "combined.patch", "run_tests.sh", "runner.sh", "setup.sh")
 FEATURE_FILES = ("feature.md", "feature.patch", "tests.patch")
 
@@ -32,6 +36,7 @@ _FROM = re.compile(r"^FROM\s+(\S+)", re.MULTILINE)
 _CLONE = re.compile(r"git clone\s+(\S+)\s+repo\b")
 _CHECKOUT = re.compile(r"git checkout\s+([0-9a-f]{40})\b")
 _RUN = re.compile(r"^RUN\s+(.*)$", re.MULTILINE)
+_PYTEST = re.compile(r"^\s*(?:timeout \S+ )?(?:python -m )?pytest\s+(.*)$", re.MULTILINE)
 _CHANGED = re.compile(r"^(?:\+\+\+ b|--- a)/(\S+)", re.MULTILINE)
 
 
@@ -79,7 +84,7 @@ class CodeBase:
         features: by number, in order.
         image: the Docker image that it is built on.
         clone_url: where the repository is.
-        commit: its base commit.
+        commit: its base commit, ``""`` if its files are with the task, in :data:`SOURCE`.
         build: the commands that build it after the checkout, one per ``RUN``.
     """
 
@@ -101,6 +106,14 @@ class CodeBase:
     def language(self) -> str:
         """``python``, ``go``, ``typescript`` or ``rust``, by its image; ``""`` if unknown."""
         return LANGUAGES.get(self.image.partition(":")[0].rpartition("/")[2], "")
+
+    @property
+    def tests(self) -> tuple[str, ...]:
+        """The test files that the official runner runs with pytest; ``()`` if it runs others."""
+        run = _PYTEST.findall(_text(self.folder / "runner.sh"))
+        words = run[-1].split() if run else []
+        paths = (word.strip("\"'") for word in words)
+        return tuple(path for path in paths if path.endswith(".py") and not path.startswith("-"))
 
     @property
     def combined(self) -> str:
@@ -236,19 +249,20 @@ def _code_base(folder: Path) -> CodeBase:
     path = folder / "Dockerfile"
     text = _text(path).replace("\\\n", " ")
     facts = [pattern.search(text) for pattern in (_FROM, _CLONE, _CHECKOUT)]
+    local = (folder / SOURCE).is_dir()
     for found, what in zip(facts, ("FROM", "git clone … repo", "git checkout SHA"), strict=True):
-        if found is None:
+        if found is None and not (local and what != "FROM"):
             raise DataFormatError(f"{path}: has no {what!r}")
-    image, url, checkout = (found for found in facts if found is not None)
-    build = [" ".join(run.split()) for run in _RUN.findall(text, checkout.end())]
+    image, url, checkout = facts
+    build = [" ".join(run.split()) for run in _RUN.findall(text, checkout.end() if checkout else 0)]
     return CodeBase(
         folder.parent.name,
         int(folder.name.removeprefix("task")),
         folder,
         {number: Feature(number, folder / f"feature{number}") for number in sorted(numbers)},
-        image[1],
-        url[1],
-        checkout[1],
+        image[1] if image else "",
+        url[1] if url else "",
+        checkout[1] if checkout else "",
         tuple(run for run in build if not run.startswith("chmod ")),
     )
 

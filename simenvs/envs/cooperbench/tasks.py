@@ -1,0 +1,71 @@
+"""Pairs of features as tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from simenvs.envs.cooperbench.dataset import Dataset, Pair, load_dataset
+from simenvs.errors import InvalidInputError, UnknownNameError
+from simenvs.resources import SPLITS, shipped
+from simenvs.types import FrozenDict, Split, Task
+
+HELD_OUT = "held_out"
+"""Subset of our own tasks that no training episode may use."""
+
+
+@dataclass(frozen=True, slots=True)
+class CooperTask(Task):
+    """Two features of a code base, one for each agent.
+
+    Attributes:
+        pair: the features.
+    """
+
+    pair: Pair = field(kw_only=True)
+
+    def __deepcopy__(self, memo: dict[int, object]) -> CooperTask:
+        return self
+
+
+def own_dataset() -> Dataset:
+    """The code bases of CooperMini: our own, in the official layout."""
+    return load_dataset(shipped("tasks") / "cooperbench")
+
+
+def tasks_of(
+    dataset: Dataset, *, subset: str | None = None, split: str | None = None
+) -> Sequence[CooperTask]:
+    """The pairs of a dataset as tasks.
+
+    A pair is held out if a subset of that name lists it or, in the official dataset, if ``lite`` or
+    ``flash`` does: those are what results are reported on.
+
+    Args:
+        dataset: the code bases.
+        subset: only its pairs.
+        split: ``train``, ``held_out``, or all for ``None``.
+
+    Raises:
+        UnknownNameError: for an unknown subset or split.
+        InvalidInputError: if nothing is left.
+    """
+    if split is not None and split not in SPLITS:
+        raise UnknownNameError("split", split, SPLITS)
+    names = (HELD_OUT,) if HELD_OUT in dataset.subsets else tuple(dataset.subsets)
+    reported = {pair.id for name in names for pair in dataset.subsets[name]}
+    found = []
+    for pair in dataset.pairs(subset):
+        belongs: Split = "held_out" if pair.id in reported else "train"
+        if split in (None, belongs):
+            facts = FrozenDict(code_base=pair.code_base.id, features=(pair.first, pair.second))
+            found.append(CooperTask(pair.id, belongs, facts, pair=pair))
+    if not found:
+        raise InvalidInputError(f"no pair of split {split or 'any'}, subset {subset or 'any'}")
+    return found
+
+
+def dataset_of(data_dir: str | Path | None, *, mini: bool) -> Dataset:
+    """Our own code bases or the official ones."""
+    return own_dataset() if mini and data_dir is None else load_dataset(data_dir)
