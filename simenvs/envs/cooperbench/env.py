@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal, NamedTuple, cast, get_args
+from dataclasses import replace
+from typing import Any, ClassVar, Literal, cast, get_args
 
-from simenvs.actions import MAX_CHARS, ActionError, clean, deliver
-from simenvs.env import SeatEnv, SeatState, View
+from simenvs.actions import ActionError, clean, deliver
+from simenvs.env import SeatEnv, View
 from simenvs.envs.cooperbench.copies import Copies, Patch, threads
 from simenvs.envs.cooperbench.grading import Grade, grade, protected
-from simenvs.envs.cooperbench.instructions import (
-    COOP_TOOLS,
-    MAX_WAIT,
-    SOLO_TOOLS,
-    instructions,
-    question,
-    read_resolution,
-)
+from simenvs.envs.cooperbench.instructions import instructions, question, read_resolution
 from simenvs.envs.cooperbench.merging import Policy, conflicted, with_files
 from simenvs.envs.cooperbench.sandbox import Backend, Limits, Result
+from simenvs.envs.cooperbench.state import AGENTS, CooperState, Desk, Results, deliver_all
 from simenvs.envs.cooperbench.tasks import CooperTask
+from simenvs.envs.cooperbench.tools import (
+    COOP_TOOLS,
+    MAX_CALLS,
+    SOLO_TOOLS,
+    problem_of,
+    shown,
+    tool_result,
+)
 from simenvs.envs.cooperbench.workspace import load_base
 from simenvs.errors import InvalidInputError, UnknownNameError
 from simenvs.seeding import Stream
@@ -29,84 +31,7 @@ from simenvs.types import FrozenDict, Message, StopReason, Task
 MergePolicy = Literal["naive", "union", "official-0.0.29", "paper"]
 Reward = Literal["success", "progress"]
 
-AGENTS = ("agent_1", "agent_2")
 RESOLVER = "resolver"
-
-MAX_CALLS = 8
-"""Most calls of one message."""
-
-MAX_COMMAND = 100_000
-"""Longest command, in bytes; the system takes no more than 128 KiB as one argument."""
-
-SHOWN = 10_000
-"""From this many characters on, only the first and the last half of it of an output are shown."""
-
-_LIMITS = {
-    "time": "it was stopped: it took too long",
-    "memory": "something was killed: it used too much memory",
-    "processes": "processes were refused: there were too many",
-    "disk": "there is no room left on the disk",
-    "output": "it was stopped: it wrote too much",
-    "sandbox": "your copy is gone: its sandbox was destroyed",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Desk:
-    """How far an agent is.
-
-    Attributes:
-        status: ``working``, ``waiting``, ``submitted``, or ``out`` of its budget.
-        steps: that it has taken.
-        characters: that it has written and been told.
-        messages: that it has sent.
-        waits: steps that are left of a wait.
-        wait_call: id of the call that waits.
-        patch: what its copy ended as.
-        limits: how often its commands ended at each limit.
-    """
-
-    status: Literal["working", "waiting", "submitted", "out"] = "working"
-    steps: int = 0
-    characters: int = 0
-    messages: int = 0
-    waits: int = 0
-    wait_call: str = ""
-    patch: Patch | None = None
-    limits: Mapping[str, int] = field(default_factory=FrozenDict)
-
-    @property
-    def over(self) -> bool:
-        """Whether the agent has finished."""
-        return self.status in ("submitted", "out")
-
-
-class Results(NamedTuple):
-    """What a step did outside: outputs by call, patches by agent, the grade or what is asked for it."""
-
-    outputs: Mapping[str, Result]
-    patches: Mapping[str, Patch]
-    grade: Grade | None = None
-    conflicts: Mapping[str, str] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class CooperState(SeatState):
-    """A state of :class:`CooperBenchEnv`.
-
-    Attributes:
-        desks: per agent how far it is.
-        results: of the step that is being made.
-        conflicts: files that the resolver is asked about, by path, with markers.
-        draft: the grade that stands unless the resolver does better.
-        grade: once there is one.
-    """
-
-    desks: tuple[Desk, ...] = ()
-    results: Results | None = None
-    conflicts: Mapping[str, str] | None = None
-    draft: Grade | None = None
-    grade: Grade | None = None
 
 
 class CooperBenchEnv(SeatEnv[CooperState]):
@@ -124,9 +49,9 @@ class CooperBenchEnv(SeatEnv[CooperState]):
 
     **Action.** Calls of ``bash(command)``, ``send_message(content)``, ``wait(steps)``, ``submit()``, up
     to 8 per message, in order; ``wait`` and ``submit`` must be last. Text without a call can't be used.
-    Both agents act in each step and their commands run at once; messages are delivered when both are done, so
-    what a seed and two deterministic policies give doesn't depend on who is faster. Inside, locale, time
-    zone, hash seed, git's dates and all paths are fixed; the clock is not.
+    Both agents act in each step and their commands run at once; messages are delivered when both are
+    done, so what a seed and two deterministic policies give doesn't depend on who is faster. Inside,
+    locale, time zone, hash seed, git's dates and all paths are fixed; the clock is not.
 
     An output of 10,000 characters or more is shown without its middle. Processes that a command leaves
     behind are killed when it ends. A wait ends with a message, the end of the other, or its number of
@@ -136,7 +61,8 @@ class CooperBenchEnv(SeatEnv[CooperState]):
     ran out of its budget; its copy is graded as it is. Failures as in :class:`~simenvs.env.SeatEnv`.
 
     **Reward.** At the end, to both agents: 1 if the merged code passes the tests of both features, else
-    0. With ``reward="progress"`` the mean of the partial components, in [0, 1], and 1 for the same episodes.
+    0. With ``reward="progress"`` the mean of the partial components, in [0, 1], and 1 for the same
+    episodes.
 
     **Info** at the end: ``success``, ``progress``, ``merge`` (status, strategy, conflicts), and per agent
     ``applied``, ``merged`` and ``alone`` (whether its feature passes on the merged tree, and on its own
@@ -270,7 +196,7 @@ class CooperBenchEnv(SeatEnv[CooperState]):
         if len(calls) > MAX_CALLS:
             return ActionError(f"it has {len(calls)} calls; at most {MAX_CALLS} are allowed")
         for i, call in enumerate(calls):
-            problem = _problem(call.name, call.arguments)
+            problem = problem_of(call.name, call.arguments)
             if problem is None and call.name in ("wait", "submit") and i + 1 < len(calls):
                 problem = f"{call.name} must be the last call"
             if problem:
@@ -355,10 +281,10 @@ class CooperBenchEnv(SeatEnv[CooperState]):
                         told = f"Submitted without changes: {results.patches[seat].lost}."
                 else:
                     continue
-                views[at].append(_tool_result(told, call.id, call.name))
+                views[at].append(tool_result(told, call.id, call.name))
             if seat in results.patches:
                 desks[at] = replace(desks[at], patch=results.patches[seat])
-        self._deliver(state.desks, desks, views, sent)
+        deliver_all(state.desks, desks, views, sent)
         for at, view in enumerate(views[: self.agents_count]):
             new = view[len(state.views[at]) :]
             told_now = sum(len(m["content"]) + len(str(m.get("tool_calls", ""))) for m in new)
@@ -458,45 +384,6 @@ class CooperBenchEnv(SeatEnv[CooperState]):
             return replace(desk, status="waiting", waits=steps, wait_call=last.id)
         return desk
 
-    def _deliver(
-        self,
-        before: Sequence[Desk],
-        desks: list[Desk],
-        views: list[list[FrozenDict]],
-        sent: Sequence[tuple[int, str]],
-    ) -> None:
-        """Messages and notices to those who go on, and the ends of waits."""
-        arrived: list[list[FrozenDict]] = [[] for _ in desks]
-        woken = [False] * len(desks)
-        for to, text in sent:
-            arrived[to].append(FrozenDict(role="user", content=text))
-            woken[to] = True
-        for at, (old, new) in enumerate(zip(before, desks, strict=True)):
-            notice = {
-                "waiting": "is waiting for a message",
-                "submitted": "has submitted its work",
-                "out": "has used up its budget and stopped",
-            }.get(new.status)
-            if (
-                notice
-                and (new.status != old.status or new.wait_call != old.wait_call)
-                and not self.solo
-            ):
-                arrived[1 - at].append(FrozenDict(role="system", content=f"{AGENTS[at]} {notice}."))
-                woken[1 - at] |= new.over
-        stuck = not any(desk.status == "working" for desk in desks)
-        for at, desk in enumerate(desks):
-            if desk.over:
-                continue
-            if desk.status == "waiting":
-                left = desk.waits - (before[at].status == "waiting")
-                if left > 0 and not woken[at] and not stuck:
-                    desks[at] = replace(desk, waits=left)
-                    continue
-                views[at].append(_tool_result("The wait is over.", desk.wait_call, "wait"))
-                desks[at] = replace(desk, status="working", waits=0)
-            views[at] += arrived[at]
-
     # -- merging --------------------------------------------------------------------------------
 
     def _graded(self, patches: list[str]) -> tuple[Grade, Mapping[str, str] | None]:
@@ -535,40 +422,3 @@ class CooperBenchEnv(SeatEnv[CooperState]):
             diff=diff,
         )
         return Results({}, {}, graded)
-
-
-def shown(result: Result) -> str:
-    """A command's result as its agent sees it."""
-    output = clean(result.output)
-    if len(output) >= SHOWN:
-        half = SHOWN // 2
-        left = len(output) - 2 * half
-        output = f"{output[:half]}\n[{left} characters left out]\n{output[-half:]}"
-    note = f"\n<note>{_LIMITS[result.ended]}</note>" if result.ended != "exit" else ""
-    return f"<returncode>{result.returncode}</returncode>\n<output>\n{output}</output>{note}"
-
-
-def _tool_result(text: str, call: str, name: str) -> FrozenDict:
-    return FrozenDict(role="tool", content=text, tool_call_id=call, name=name)
-
-
-def _problem(name: str, arguments: Mapping[str, Any]) -> str | None:
-    """What is wrong with a call's arguments."""
-    needed = {"bash": "command", "send_message": "content"}.get(name)
-    valid = (needed,) if needed else ("steps",) if name == "wait" else ()
-    for given in arguments:
-        if given not in valid:
-            return f"{name} has no argument {given!r}"
-    if needed is not None:
-        value = arguments.get(needed)
-        if not isinstance(value, str) or not value.strip():
-            return f"{name} needs {needed}, a text"
-        most = MAX_COMMAND if needed == "command" else MAX_CHARS
-        if len(value.encode("utf-8", "replace")) > most:
-            return f"{needed} is too long: at most {most} bytes; do it in parts"
-        if "\0" in value:
-            return f"{needed} can't have a null character"
-    steps = arguments.get("steps", 1)
-    if isinstance(steps, bool) or not isinstance(steps, int) or not 1 <= steps <= MAX_WAIT:
-        return f"steps of wait must be a whole number from 1 to {MAX_WAIT}, not {steps!r}"
-    return None

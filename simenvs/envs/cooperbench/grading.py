@@ -16,7 +16,7 @@ from typing import Any
 from simenvs.envs.cooperbench.dataset import CodeBase, Feature, changed_paths
 from simenvs.envs.cooperbench.merging import Merge, Policy, Store, merge_in
 from simenvs.envs.cooperbench.sandbox import LINK, REPOSITORY, Backend, File, Limits
-from simenvs.envs.cooperbench.workspace import Base
+from simenvs.envs.cooperbench.workspace import Base, prepared_folder
 from simenvs.errors import DataFormatError
 
 OUTCOMES = "outcomes.json"
@@ -367,10 +367,13 @@ def _lines(diff: str) -> int:
 
 
 def _recorded(code_base: CodeBase) -> Mapping[str, Any]:
-    try:
-        recorded: Mapping[str, Any] = json.loads((code_base.folder / OUTCOMES).read_text("utf-8"))
-    except FileNotFoundError:
-        return {}
-    except ValueError as error:
-        raise DataFormatError(f"{code_base.folder / OUTCOMES}: not valid JSON ({error})") from None
-    return recorded["features"]  # type: ignore[no-any-return]
+    for folder in (code_base.folder, prepared_folder(code_base)):
+        path = folder / OUTCOMES
+        try:
+            recorded: Mapping[str, Any] = json.loads(path.read_text("utf-8"))["features"]
+        except FileNotFoundError:
+            continue
+        except (ValueError, KeyError) as error:
+            raise DataFormatError(f"{path}: no record of outcomes ({error!r})") from None
+        return recorded
+    return {}

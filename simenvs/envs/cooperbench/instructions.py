@@ -1,4 +1,4 @@
-"""What agents and the resolver are told, and the tools that agents have."""
+"""What agents and the resolver are told."""
 
 from __future__ import annotations
 
@@ -8,56 +8,9 @@ from functools import lru_cache
 from importlib.resources import files
 
 from simenvs.envs.cooperbench.dataset import Pair
-from simenvs.types import FrozenDict, Tool
-
-MAX_WAIT = 20
-"""Most steps that one ``wait`` may take."""
 
 _FILE = re.compile(r'^<file path="([^"\n]{1,1000})">\n(.*?)^</file>\s*$', re.MULTILINE | re.DOTALL)
 _MARKER = re.compile(r"^(?:<{7} |>{7} )", re.MULTILINE)
-
-
-def _tool(
-    name: str, description: str, required: str = "", **properties: Mapping[str, object]
-) -> FrozenDict:
-    return Tool(
-        name,
-        description,
-        FrozenDict(
-            type="object",
-            properties=FrozenDict({n: FrozenDict(p) for n, p in properties.items()}),
-            required=(required,) if required else (),
-            additionalProperties=False,
-        ),
-    ).to_dict()
-
-
-BASH = _tool(
-    "bash",
-    "Run a command in your copy of the repository, in a shell of its own.",
-    "command",
-    command={"type": "string", "description": "the command"},
-)
-SEND_MESSAGE = _tool(
-    "send_message",
-    "Write to your colleague, who reads it at the next step.",
-    "content",
-    content={"type": "string", "description": "the message"},
-)
-WAIT = _tool(
-    "wait",
-    "Do nothing until a message comes or your colleague has finished.",
-    steps={
-        "type": "integer",
-        "minimum": 1,
-        "maximum": MAX_WAIT,
-        "description": "steps after which to go on anyway (5)",
-    },
-)
-SUBMIT = _tool("submit", "Hand in your copy as it is. Ends your work; do it last.")
-
-COOP_TOOLS = (BASH, SEND_MESSAGE, WAIT, SUBMIT)
-SOLO_TOOLS = (BASH, SUBMIT)
 
 
 @lru_cache(maxsize=8)

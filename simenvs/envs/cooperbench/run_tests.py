@@ -210,7 +210,9 @@ def test(root: str, tests: list[str], tell: int) -> int:
                     outcome = "xpassed" if outcome == "passed" else "xfailed"
                 elif outcome == "failed" and report.when != "call":
                     outcome = "error"
-                say(report.nodeid, outcome)
+                # A test that fails and then can't be taken down counts twice, as pytest counts it.
+                after = " (teardown)" if report.when == "teardown" else ""
+                say(report.nodeid + after, outcome)
 
     os.chdir(root)
     importlib.invalidate_caches()

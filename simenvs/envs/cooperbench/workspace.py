@@ -26,7 +26,7 @@ PREPARED = "prepared.json"
 BASE_GIT = "/opt/base.git"
 """Where an agent's sandbox shows the untouched repository of the base, to tell what has changed."""
 
-_VERSION = "2"
+_VERSION = "3"
 _TEST_TOOLS = ("pytest", "pluggy", "iniconfig", "packaging", "pygments")
 _PYTHON = "/opt/python"
 _VENV = "/opt/venv"
@@ -133,7 +133,7 @@ def _paths(folder: Path) -> Iterator[Path]:
 
 def python_image() -> Image:
     """This Python and pytest, for code bases that need nothing else."""
-    mounts, links = _python()
+    mounts, links = python_mounts()
     return Image(
         {**mounts, _SITE: str(_test_tools()), _RUNNER: str(_runner())},
         links,
@@ -143,17 +143,16 @@ def python_image() -> Image:
 
 def official_image(folder: Path, docker_image: str) -> Image:
     """The virtual environment that a task was prepared with."""
-    mounts, _ = _python()
-    links = {f"/opt/bin/{name}": f"{_VENV}/bin/python" for name in ("python", "python3")}
+    mounts, _ = python_mounts()
     return Image(
         {**mounts, _VENV: str(folder / "venv"), _RUNNER: str(_runner())},
-        links,
-        {"PATH": f"/opt/bin:{_VENV}/bin:/usr/local/bin:/usr/bin:/bin", "VIRTUAL_ENV": _VENV},
+        {},
+        {"PATH": f"{_VENV}/bin:/usr/local/bin:/usr/bin:/bin", "VIRTUAL_ENV": _VENV},
         docker_image,
     )
 
 
-def _python() -> tuple[dict[str, str], dict[str, str]]:
+def python_mounts() -> tuple[dict[str, str], dict[str, str]]:
     """Mounts and links with which this Python is there, at a path that is the same everywhere."""
     prefix = Path(sys.base_prefix).resolve()
     name = f"python{sysconfig.get_python_version()}"
@@ -245,7 +244,6 @@ def _repository(files: Files) -> Path:
         _git(part, *at, "add", "--all", "--force", ".")
         _git(part, *at, "commit", "--quiet", "--no-gpg-sign", "--no-verify", "-m", "base")
         _git(part, *at, "repack", "-a", "-d", "--quiet", "--threads=1")
-        _git(part, *at, "pack-refs", "--all")
         (store / "info").mkdir(exist_ok=True)
         (store / "info" / "exclude").write_text("__pycache__/\n*.pyc\n.pytest_cache/\n", "utf-8")
         shutil.rmtree(store / "logs", ignore_errors=True)
