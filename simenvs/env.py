@@ -36,6 +36,9 @@ class SeatState:
     failed: StopReason | None = None
 
 
+UNUSABLE = "Your last message could not be used: "
+"""How the notice begins that a seat gets after an action that is refused."""
+
 S = TypeVar("S", bound=SeatState)
 
 Step = tuple[
@@ -323,7 +326,7 @@ class SeatEnv(ParallelEnv[str, Observation, Any], Generic[S]):  # type: ignore[m
                 continue
             errors[i] += 1
             error = refused[seat]
-            notice = f"Your last message could not be used: {error.reason}."
+            notice = f"{UNUSABLE}{error.reason}."
             views[i] = (
                 *views[i],
                 FrozenDict(role="assistant", content=error.content),

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from simenvs.actions import Action, deliver
-from simenvs.env import SeatEnv, Step
+from simenvs.env import UNUSABLE, SeatEnv, Step
 from simenvs.episode import Episode
 from simenvs.errors import EpisodeOverError, UnknownNameError
 from simenvs.playthrough import Player, Playthrough
@@ -289,6 +289,9 @@ def check_privacy(
                     own = seen["messages"][0]["content"]
                     for message in observation["messages"]:
                         if message["role"] not in ("system", "tool"):
+                            continue
+                        # What two seats did wrong at once they are both told.
+                        if message["content"].startswith(UNUSABLE):
                             continue
                         for line in message["content"].splitlines():
                             _require(

@@ -47,3 +47,15 @@ def tau2_golden() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no recordings of the official τ²-bench at {folder}")
     return folder
+
+
+@pytest.fixture(scope="session")
+def bwrap() -> None:
+    """Sandboxes of bubblewrap."""
+    from simenvs.envs.cooperbench import load_backend
+    from simenvs.errors import DataMissingError
+
+    try:
+        load_backend("bwrap")
+    except DataMissingError as error:
+        pytest.skip(str(error))

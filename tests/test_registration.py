@@ -17,6 +17,8 @@ def test_the_grid():
             "Tau2Telecom",
             "Tau2Mock",
             "Tau2Hotel",
+            "CooperMini",
+            "CooperBench",
         )
         for backend in ("Single", "VS", "Population")
     }

@@ -2,8 +2,10 @@
 
 import asyncio
 import copy
+import json
 import pickle
 import warnings
+from pathlib import Path
 
 import gymnasium
 import numpy as np
@@ -36,10 +38,15 @@ VARIANTS = [
 
 @pytest.fixture(autouse=True)
 def data(request: pytest.FixtureRequest) -> None:
-    """Skip official benchmarks where their data is missing."""
+    """Skip benchmarks where what they need is missing."""
     if any(name in request.node.name for name in OFFICIAL):
         folder = request.getfixturevalue("tau2_data")
         request.getfixturevalue("monkeypatch").setenv("SIMENVS_TAU2_DATA", str(folder))
+    if "Cooper" in request.node.name:
+        request.getfixturevalue("bwrap")
+        # Our own code bases have the layout of the official ones, and need no preparation.
+        folder = Path(__file__).parents[2] / "tasks" / "cooperbench"
+        request.getfixturevalue("monkeypatch").setenv("SIMENVS_COOPERBENCH_DATA", str(folder))
 
 
 def players(env_id: str, **options: object) -> dict[str, object]:
@@ -65,6 +72,7 @@ def test_kit(env_id: str) -> None:
         ("Tau2Hotel-VS-v0", {"policy_seat": "user"}),
         ("Tau2Hotel-Single-v0", {"text_beside_calls": True, "stop_at_limit": True}),
         ("Tau2Telecom-Single-v0", {"policy": "workflow", "strict_protocol": True}),
+        ("CooperMini-VS-v0", {"policy_seat": "agent_2", "merge": "naive", "reward": "progress"}),
     ],
 )
 def test_kit_with_options(env_id: str, options: dict[str, object]) -> None:
@@ -113,7 +121,13 @@ def test_pettingzoo_make(name: str) -> None:
 
 
 def act(env_id: str, turn: int):
+    if "Cooper" in env_id:
+        return tagged("bash", command=f"echo {turn} >> notes; git status --short")
     return turn % 22 if "Acts" in env_id else f"Message number {turn}: would you give 50 cents?"
+
+
+def tagged(name: str, **arguments: object) -> str:
+    return f"<tool_call>{json.dumps({'name': name, 'arguments': arguments})}</tool_call>"
 
 
 def alone(env_id: str, seed: int, steps: int) -> list[tuple[object, ...]]:
@@ -203,7 +217,7 @@ def assert_same(a: object, b: object) -> None:
         assert a == b
 
 
-@pytest.mark.parametrize("env_id", IDS)
+@pytest.mark.parametrize("env_id", [name for name in IDS if "Cooper" not in name])
 @pytest.mark.parametrize("fork", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])
 def test_forks_of_single_agent_environments_go_on_alike(env_id: str, fork) -> None:
     env = gymnasium.make(env_id, disable_env_checker=True)
@@ -220,6 +234,8 @@ def test_forks_of_single_agent_environments_go_on_alike(env_id: str, fork) -> No
 @pytest.mark.parametrize("env_id", [name for name in IDS if "Acts" not in name])
 def test_loop_and_gymnasium_play_the_same_episode(env_id: str) -> None:
     texts = ["Hello.", "Would you give to them?", "They help children.", "Even 50 cents helps."]
+    if "Cooper" in env_id:
+        texts = [tagged("wait"), tagged("bash", command="ls"), "Done?", tagged("submit")]
     seat = simenvs.make_env(env_id).policy_seat
     # A seat may have spoken before the episode: a greeting, a task's history.
     before = simenvs.make_env(env_id).reset(seed=8)[0][seat]["messages"]

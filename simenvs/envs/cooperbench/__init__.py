@@ -239,8 +239,9 @@ def make_simulator(
         InvalidInputError: for a value out of range.
     """
     given = locals()
-    from simenvs.envs.cooperbench.env import AGENTS, RESOLVER
+    from simenvs.envs.cooperbench.env import RESOLVER
     from simenvs.envs.cooperbench.partner import PartnerUser
+    from simenvs.envs.cooperbench.state import AGENTS
     from simenvs.models import Sampling
     from simenvs.policies import LLMPolicy
     from simenvs.simulators import Population, Single
