@@ -38,7 +38,7 @@ def test_list(capsys):
     out = capsys.readouterr().out
     assert "Persuasion-Acts-Population-v0" in out
     assert main(["list", "--json"]) == 0
-    assert len(json.loads(capsys.readouterr().out)) == 21
+    assert len(json.loads(capsys.readouterr().out)) == 27
     assert main(["list", "Persuasion-VS-v0"]) == 0
     assert "gamma" in capsys.readouterr().out
     assert main(["list", "Persuasion-VS-v0", "--json"]) == 0
