@@ -197,6 +197,26 @@ def dataset_folder(data_dir: str | Path | None = None) -> Path:
     )
 
 
+def code_base_at(folder: str | Path) -> CodeBase:
+    """The code base in a folder ``…_task/task…``.
+
+    Raises:
+        DataMissingError: if there is none.
+        DataFormatError: if a file is missing or malformed; names it.
+    """
+    folder = Path(folder).resolve()
+    if not (_TASK.fullmatch(folder.name) and (folder / "Dockerfile").is_file()):
+        raise DataMissingError(f"{folder}: is no folder task… with a Dockerfile in it")
+    wanted = [folder / name for name in TASK_FILES]
+    wanted += [
+        path / n for path in folder.glob("feature[0-9]*") if path.is_dir() for n in FEATURE_FILES
+    ]
+    for file in wanted:
+        if not file.is_file():
+            raise DataFormatError(f"{file}: is missing")
+    return _code_base(folder)
+
+
 def pairs_of(base: CodeBase) -> tuple[Pair, ...]:
     """All pairs of a code base's features, in order."""
     return tuple(Pair(base, first, second) for first, second in combinations(base.features, 2))

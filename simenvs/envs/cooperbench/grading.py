@@ -20,7 +20,7 @@ from simenvs.envs.cooperbench.workspace import Base, prepared_folder
 from simenvs.errors import DataFormatError
 
 OUTCOMES = "outcomes.json"
-"""File of a task with what its gold patches do, see :func:`measure`."""
+"""File of a task with what its gold patches do, see :func:`simenvs.envs.cooperbench.gold.measure`."""
 
 TEST_SECONDS = 600.0
 """CPU seconds that the tests of a feature may take."""
@@ -204,19 +204,6 @@ def _measured(base: Base, feature: Feature, backend: Backend) -> Reference:
         trees: list[tuple[str | None, Feature]] = [("", feature), (feature.patch, feature)]
         plain, gold = run_tests(base, store, trees, backend, judged=False)
     return Reference(_passed(gold), _passed(plain), plain.passed)
-
-
-def measure(base: Base, backend: Backend) -> dict[str, Any]:
-    """What :data:`OUTCOMES` records: per feature the tests that pass with and without its gold patch."""
-    out = {}
-    for feature in base.code_base.features.values():
-        found = _measured(base, feature, backend)
-        out[str(feature.number)] = {
-            "gold": sorted(found.gold),
-            "base": sorted(found.base),
-            "vacuous": found.vacuous,
-        }
-    return out
 
 
 def run_tests(

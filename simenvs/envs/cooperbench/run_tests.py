@@ -2,8 +2,10 @@
 
 Standard input has a job, standard output gets the report: both JSON. This process never imports what is
 tested. It writes a tree over the base that it finds, forks, and in the child pytest runs; what the child
-says of each test comes through a pipe that ends with the child. A child can neither reach this process
-(it is not dumpable) nor outlive its run, and a run that doesn't say that it has finished has failed.
+says of each test comes through a pipe that ends with the child, each line with a key that is new for each
+run. A child can neither reach this process (it is not dumpable) nor outlive its run, and a run that doesn't
+say that it has finished has failed. What is tested shares the child's process with the tests, as any Python
+code does with what imports it: code that takes pytest apart while it runs can't be told from outside.
 """
 
 from __future__ import annotations
@@ -119,6 +121,7 @@ def _force(function: Any, path: str, _error: Any) -> None:
 
 def run_tree(root: str, tests: list[str], seconds: float, report: int) -> dict[str, Any]:
     """Run tests in the tree that is there."""
+    key = os.urandom(8).hex()
     told, tell = os.pipe()
     read, write = os.pipe()
     child = os.fork()
@@ -134,7 +137,7 @@ def run_tree(root: str, tests: list[str], seconds: float, report: int) -> dict[s
             os.dup2(write, 2)
             limit = max(1, round(seconds))
             resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 1))
-            code = test(root, tests, tell)
+            code = test(root, tests, tell, key)
         finally:
             os._exit(code)
     os.close(tell)
@@ -150,7 +153,7 @@ def run_tree(root: str, tests: list[str], seconds: float, report: int) -> dict[s
     os.close(told)
     os.close(read)
     return {
-        **summary(said),
+        **summary(said, key),
         "in_time": in_time,
         "output": output[-KEPT_OUTPUT:].decode("utf-8", "replace"),
     }
@@ -175,14 +178,16 @@ def listen(told: int, read: int, until: float) -> tuple[bytes, bytes, bool]:
     return said, output, True
 
 
-def summary(said: bytes) -> dict[str, Any]:
-    """What a child has said, its last word on each test."""
+def summary(said: bytes, key: str) -> dict[str, Any]:
+    """What a child has said with its key, its last word on each test."""
     outcomes: dict[str, str] = {}
     exit_code = None
     for line in said.splitlines():
         try:
-            name, outcome = json.loads(line)
+            said_key, name, outcome = json.loads(line)
         except (ValueError, TypeError):
+            continue
+        if said_key != key:
             continue
         if name == "":
             exit_code = outcome
@@ -191,12 +196,12 @@ def summary(said: bytes) -> dict[str, Any]:
     return {"exit_code": exit_code, "outcomes": outcomes}
 
 
-def test(root: str, tests: list[str], tell: int) -> int:
+def test(root: str, tests: list[str], tell: int, key: str) -> int:
     """Run pytest in this process."""
     import pytest
 
     def say(name: str, outcome: object) -> None:
-        os.write(tell, json.dumps([name, outcome]).encode() + b"\n")
+        os.write(tell, json.dumps([key, name, outcome]).encode() + b"\n")
 
     class Reporter:
         def pytest_collectreport(self, report: Any) -> None:

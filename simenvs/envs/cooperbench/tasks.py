@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from simenvs.envs.cooperbench.dataset import Dataset, Pair, load_dataset
-from simenvs.errors import InvalidInputError, UnknownNameError
+from simenvs.envs.cooperbench.dataset import CodeBase, Dataset, Pair, code_base_at, load_dataset
+from simenvs.errors import DataMissingError, InvalidInputError, UnknownNameError
 from simenvs.resources import SPLITS, shipped
 from simenvs.types import FrozenDict, Split, Task
 
@@ -69,3 +69,30 @@ def tasks_of(
 def dataset_of(data_dir: str | Path | None, *, mini: bool) -> Dataset:
     """Our own code bases or the official ones."""
     return own_dataset() if mini and data_dir is None else load_dataset(data_dir)
+
+
+def find_code_base(name: str, data_dir: str | Path | None = None) -> CodeBase:
+    """A code base by its id, one of ours or of the official dataset, or by its folder.
+
+    Args:
+        name: such as ``bistro_task/1``, or a folder ``…_task/task…``.
+        data_dir: the official dataset, see :func:`~simenvs.envs.cooperbench.dataset.load_dataset`.
+
+    Raises:
+        UnknownNameError: if there is none of that name.
+        DataMissingError: if there is none of that name among ours and no official dataset.
+        DataFormatError: if a file is missing or malformed; names it.
+    """
+    if Path(name).is_dir():
+        return code_base_at(name)
+    known = dict(own_dataset().code_bases)
+    if name not in known:
+        try:
+            known |= load_dataset(data_dir).code_bases
+        except DataMissingError as error:
+            raise DataMissingError(
+                f"{name} is neither a folder nor one of {', '.join(known)}; {error}"
+            ) from None
+    if name not in known:
+        raise UnknownNameError("task", name, known)
+    return known[name]
