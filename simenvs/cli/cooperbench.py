@@ -87,7 +87,7 @@ def _add_grade(actions: Commands) -> None:
         help="merge two patches and run the tests of both features",
         description="Merge the patches of two agents and run the tests of both features on the merged "
         "code, in a sandbox. The exit code is 0 if both pass, 1 if not.",
-        example="simenvs cooperbench grade --task bistro_task/1 --pair 1,2 --patch1 a.diff --patch2 b.diff",
+        example="simenvs cooperbench grade --task bistro_task/1 --pair 1,2 --patch1 a.txt --patch2 b.txt",
     )
     grade.add_argument("--task", required=True, metavar="TASK", help=TASK_HELP)
     grade.add_argument(

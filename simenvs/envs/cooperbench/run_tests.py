@@ -2,10 +2,10 @@
 
 Standard input has a job, standard output gets the report: both JSON. This process never imports what is
 tested. It writes a tree over the base that it finds, forks, and in the child pytest runs; what the child
-says of each test comes through a pipe that ends with the child, each line with a key that is new for each
-run. A child can neither reach this process (it is not dumpable) nor outlive its run, and a run that doesn't
-say that it has finished has failed. What is tested shares the child's process with the tests, as any Python
-code does with what imports it: code that takes pytest apart while it runs can't be told from outside.
+says of each test comes through a pipe that ends with the child, each line with a key that is new for
+each run. A child can neither reach this process (it is not dumpable) nor outlive its run, and a run that
+doesn't say that it has finished has failed. What is tested shares the child's process with the tests, as
+Python code does with what imports it: code that takes pytest apart can't be told from outside.
 """
 
 from __future__ import annotations
