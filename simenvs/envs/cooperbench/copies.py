@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from simenvs.envs.cooperbench.sandbox import Backend, Limits, Result, Sandbox
-from simenvs.envs.cooperbench.workspace import BASE_GIT, Base
+from simenvs.envs.cooperbench.workspace import BASE_GIT, PYTEST_PLUGIN, Base
 
 _DIFF = f"""
 export GIT_DIR={BASE_GIT} GIT_WORK_TREE=/workspace/repo GIT_CONFIG_GLOBAL=/dev/null
@@ -58,7 +58,8 @@ class Copies:
 
     def run(self, at: int, command: str) -> Result:
         """Run a command in an agent's copy."""
-        return self.open(at).run(["bash", "-c", command])
+        env = {"PYTEST_ADDOPTS": f"-p {PYTEST_PLUGIN}"}
+        return self.open(at).run(["bash", "-c", command], env=env)
 
     def patch(self, at: int) -> Patch:
         """The changes in an agent's copy, whatever it has done to its own repository."""

@@ -51,7 +51,8 @@ class CooperBenchEnv(SeatEnv[CooperState]):
     to 8 per message, in order; ``wait`` and ``submit`` must be last. Text without a call can't be used.
     Both agents act in each step and their commands run at once; messages are delivered when both are
     done, so what a seed and two deterministic policies give doesn't depend on who is faster. Inside,
-    locale, time zone, hash seed, git's dates and all paths are fixed; the clock is not.
+    locale, time zone, hash seed, git's dates, pytest's durations and all paths are fixed; the clock is
+    not, so that ``date`` tells the time.
 
     An output of 10,000 characters or more is shown without its middle. Processes that a command leaves
     behind are killed when it ends. A wait ends with a message, the end of the other, or its number of

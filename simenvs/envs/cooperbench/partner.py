@@ -168,18 +168,9 @@ class PartnerUser:
     def _steps(self, seat: str) -> list[str]:
         """The commands that make its changes."""
         own, other = self._patches(seat)
-        steps = []
+        steps = [_apply(f"diff --git {part}") for part in _FILE.split(own)[1:]]
         if self._is("refactoring"):
-            steps.append(
-                _script(_REWRITE, [path for path in changed_paths(own) if path.endswith(".py")])
-            )
-        parts = _FILE.split(own)[1:]
-        steps += [_apply(f"diff --git {part}") for part in parts]
-        if self._is("refactoring"):
-            steps.append(
-                _script(_REWRITE, [p for p in changed_paths(own) if p.endswith(".py")]) + "\n"
-            )
-            steps.pop(0)
+            steps.append(_script(_REWRITE, [p for p in changed_paths(own) if p.endswith(".py")]))
         if self._is("overlap"):
             steps.append(_script(_TOUCH, _touched(other)))
         return steps

@@ -26,7 +26,10 @@ PREPARED = "prepared.json"
 BASE_GIT = "/opt/base.git"
 """Where an agent's sandbox shows the untouched repository of the base, to tell what has changed."""
 
-_VERSION = "3"
+PYTEST_PLUGIN = "pytest_without_clock"
+"""What agents' pytest loads, by the name of its module."""
+
+_VERSION = "4"
 _TEST_TOOLS = ("pytest", "pluggy", "iniconfig", "packaging", "pygments")
 _PYTHON = "/opt/python"
 _VENV = "/opt/venv"
@@ -137,7 +140,7 @@ def python_image() -> Image:
     return Image(
         {**mounts, _SITE: str(_test_tools()), _RUNNER: str(_runner())},
         links,
-        {"PYTHONPATH": _SITE},
+        {"PYTHONPATH": f"{_SITE}:{_RUNNER}"},
     )
 
 
@@ -147,7 +150,11 @@ def official_image(folder: Path, docker_image: str) -> Image:
     return Image(
         {**mounts, _VENV: str(folder / "venv"), _RUNNER: str(_runner())},
         {},
-        {"PATH": f"{_VENV}/bin:/usr/local/bin:/usr/bin:/bin", "VIRTUAL_ENV": _VENV},
+        {
+            "PATH": f"{_VENV}/bin:/usr/local/bin:/usr/bin:/bin",
+            "VIRTUAL_ENV": _VENV,
+            "PYTHONPATH": _RUNNER,
+        },
         docker_image,
     )
 
@@ -163,10 +170,15 @@ def python_mounts() -> tuple[dict[str, str], dict[str, str]]:
 
 
 def _runner() -> Path:
-    """The folder with the script that runs tests."""
-    source = Path(__file__).with_name("run_tests.py")
-    digest = hashlib.sha256(source.read_bytes()).hexdigest()[:16]
-    return _made(cache_folder() / f"runner-{digest}", lambda folder: _copy_in(source, folder))
+    """The folder with the script that runs tests and the plugin of agents' pytest."""
+    sources = [Path(__file__).with_name(f"{name}.py") for name in ("run_tests", PYTEST_PLUGIN)]
+    digest = hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()[:16]
+
+    def fill(folder: Path) -> None:
+        for source in sources:
+            _copy_in(source, folder)
+
+    return _made(cache_folder() / f"runner-{digest}", fill)
 
 
 @lru_cache(maxsize=1)
@@ -176,7 +188,7 @@ def _test_tools() -> Path:
         version = distribution("pytest").version
     except PackageNotFoundError:
         raise DataMissingError("pytest is not installed; install it: pip install pytest") from None
-    name = f"site-{version}-{sysconfig.get_python_version()}"
+    name = f"site-{version}-{sysconfig.get_python_version()}-{_VERSION}"
     return _made(cache_folder() / name, _copy_tools)
 
 
@@ -188,7 +200,7 @@ def _copy_tools(folder: Path) -> None:
             continue
         root = Path(str(distribution(package).locate_file("")))
         for top in sorted({part.parts[0] for part in parts if ".." not in part.parts}):
-            if top.endswith((".dist-info", ".pth")) or top == "__pycache__":
+            if top.endswith(".pth") or top == "__pycache__":
                 continue
             _copy_in(root / top, folder)
 
