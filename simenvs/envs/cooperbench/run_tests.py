@@ -26,6 +26,8 @@ from typing import Any
 
 PR_SET_DUMPABLE = 4
 KEPT_OUTPUT = 20_000
+KEPT_REPORT = 64 << 20
+PIPE_CAPACITY = 1 << 20
 LINK = 0o120000
 
 Tree = dict[str, tuple[bytes, int]]
@@ -142,7 +144,7 @@ def run_tree(root: str, tests: list[str], seconds: float, report: int) -> dict[s
             os._exit(code)
     os.close(tell)
     os.close(write)
-    said, output, in_time = listen(told, read, time.monotonic() + seconds * 4)
+    said, output, in_time = listen(child, told, read, time.monotonic() + seconds * 4)
     for target in (child, -1):
         # -1: whatever the tested code has left running; this process is exempt.
         with suppress(OSError):
@@ -159,23 +161,33 @@ def run_tree(root: str, tests: list[str], seconds: float, report: int) -> dict[s
     }
 
 
-def listen(told: int, read: int, until: float) -> tuple[bytes, bytes, bool]:
-    """What the child says of its tests, and what it prints."""
-    said, output = b"", b""
-    waiting = {told, read}
-    while told in waiting:
-        ready, _, _ = select.select(list(waiting), [], [], max(0.0, until - time.monotonic()))
-        if not ready:
-            return said, output, False
-        for descriptor in ready:
-            chunk = os.read(descriptor, 1 << 16)
+def listen(child: int, told: int, read: int, until: float) -> tuple[bytes, bytes, bool]:
+    """What the child says of its tests and what it prints until it ends, and whether it does in time."""
+    said, output = bytearray(), b""
+    end = os.pidfd_open(child)
+    pipes = {told, read}
+    for pipe in pipes:
+        os.set_blocking(pipe, False)
+    ended = False
+    # The end of the child counts, not that of its pipes: what it leaves running may hold them open.
+    while not ended:
+        ready, _, _ = select.select([end, *pipes], [], [], max(0.0, until - time.monotonic()))
+        if not ready or len(said) > KEPT_REPORT:
+            break
+        ended = end in ready
+        for pipe in list(pipes):
+            try:
+                chunk = os.read(pipe, PIPE_CAPACITY)
+            except BlockingIOError:
+                continue
             if not chunk:
-                waiting.discard(descriptor)
-            elif descriptor == told:
+                pipes.discard(pipe)
+            elif pipe == told:
                 said += chunk
             else:
                 output = (output + chunk)[-4 * KEPT_OUTPUT :]
-    return said, output, True
+    os.close(end)
+    return bytes(said), output, ended
 
 
 def summary(said: bytes, key: str) -> dict[str, Any]:
