@@ -175,7 +175,7 @@ def listen(child: int, told: int, read: int, until: float) -> tuple[bytes, bytes
         if not ready or len(said) > KEPT_REPORT:
             break
         ended = end in ready
-        for pipe in list(pipes):
+        for pipe in sorted(pipes):
             try:
                 chunk = os.read(pipe, PIPE_CAPACITY)
             except BlockingIOError:
