@@ -20,6 +20,7 @@ from pathlib import Path
 
 from simenvs.envs.cooperbench.control_groups import ControlGroup
 from simenvs.envs.cooperbench.sandbox import (
+    EPOCH,
     FIXED_ENV,
     LINK,
     REPOSITORY,
@@ -45,6 +46,7 @@ _GROUP = f"agent:x:{UID}:\nnogroup:x:65534:\n"
 _HOLD = "echo ready; while read -r; do :; done"
 _GONE = Result(-1, "", "sandbox")
 _START_SECONDS = 20.0
+_THEN = (EPOCH, EPOCH)
 
 
 class Bubblewrap:
@@ -116,6 +118,8 @@ class _Sandbox:
             for path, file in files.items():
                 _make_parents(path, root, made)
                 _write(path, file, root)
+            for folder in made:
+                os.utime(folder, _THEN, dir_fd=root)
         finally:
             os.close(root)
 
@@ -339,8 +343,11 @@ def _make_parents(path: str, root: int, made: set[str]) -> None:
 def _write(path: str, file: File, root: int) -> None:
     if file.mode == LINK:
         os.symlink(file.content.decode(), path, dir_fd=root)
+        os.utime(path, _THEN, dir_fd=root, follow_symlinks=False)
         return
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
     descriptor = os.open(path, flags, 0o755 if file.mode & 0o100 else 0o644, dir_fd=root)
     with open(descriptor, "wb") as out:
         out.write(file.content)
+        out.flush()
+        os.utime(descriptor, _THEN)

@@ -15,6 +15,7 @@ import weakref
 from collections.abc import Mapping, Sequence
 
 from simenvs.envs.cooperbench.sandbox import (
+    EPOCH,
     FIXED_ENV,
     LINK,
     REPOSITORY,
@@ -112,6 +113,7 @@ class _Sandbox:
         with tarfile.open(fileobj=packed, mode="w") as archive:
             for path, file in files.items():
                 entry = tarfile.TarInfo(path)
+                entry.mtime = EPOCH
                 if file.mode == LINK:
                     entry.type, entry.linkname = tarfile.SYMTYPE, file.content.decode()
                     archive.addfile(entry)

@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from simenvs.envs.cooperbench.sandbox import (
+    EPOCH,
     FIXED_ENV,
     LINK,
     REPOSITORY,
@@ -71,6 +72,9 @@ class _Sandbox:
             else:
                 place.write_bytes(file.content)
                 place.chmod(0o755 if file.mode & 0o100 else 0o644)
+            os.utime(place, (EPOCH, EPOCH), follow_symlinks=False)
+        for folder, _, _ in os.walk(self._folder):
+            os.utime(folder, (EPOCH, EPOCH))
 
     def run(
         self,

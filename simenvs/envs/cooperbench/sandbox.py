@@ -23,6 +23,9 @@ Ended = Literal["exit", "time", "memory", "processes", "disk", "output", "sandbo
 
 BACKENDS = ("bwrap", "docker", "process")
 
+EPOCH = 946_684_800
+"""When everything that a sandbox starts with was written, in seconds since 1970: 2000-01-01."""
+
 FIXED_ENV: Mapping[str, str] = {
     "HOME": "/tmp",
     "USER": "agent",
@@ -30,7 +33,7 @@ FIXED_ENV: Mapping[str, str] = {
     "TZ": "UTC",
     "TERM": "dumb",
     "PAGER": "cat",
-    "SOURCE_DATE_EPOCH": "946684800",
+    "SOURCE_DATE_EPOCH": str(EPOCH),
     "PYTHONHASHSEED": "0",
     "PYTHONDONTWRITEBYTECODE": "1",
     "PYTHONNOUSERSITE": "1",
@@ -129,7 +132,7 @@ class Sandbox(Protocol):
     """A place of one's own, with a workspace that lasts until it is closed."""
 
     def write(self, files: Files) -> None:
-        """Put files into the workspace, paths relative to it."""
+        """Put files into the workspace, paths relative to it, all written at :data:`EPOCH`."""
 
     def run(
         self,

@@ -69,7 +69,11 @@ def _patch(base: Base, changes: Mapping[str, Change]) -> str:
         folder = Path(name)
         git = ["git", "-c", "core.excludesFile=", f"--git-dir={base.repository}"]
         git += [f"--work-tree={folder}"]
-        env = {**FIXED, "PATH": os.environ["PATH"], "GIT_INDEX_FILE": str(folder / ".git" / "index")}
+        env = {
+            **FIXED,
+            "PATH": os.environ["PATH"],
+            "GIT_INDEX_FILE": str(folder / ".git" / "index"),
+        }
         env |= {
             "GIT_OBJECT_DIRECTORY": str(folder / ".git" / "objects"),
             "GIT_ALTERNATE_OBJECT_DIRECTORIES": str(base.repository / "objects"),
@@ -88,7 +92,9 @@ def _patch(base: Base, changes: Mapping[str, Change]) -> str:
                 place.symlink_to(change)
             elif change is not None:
                 place.write_bytes(change.encode() if isinstance(change, str) else change)
-        subprocess.run([*git, "add", "--all", "--force", "--", ":!.git"], cwd=folder, env=env, check=True)
+        subprocess.run(
+            [*git, "add", "--all", "--force", "--", ":!.git"], cwd=folder, env=env, check=True
+        )
         done = subprocess.run(
             [*git, "diff", "--cached", "--binary", "--no-renames", "HEAD"],
             cwd=folder, env=env, check=True, capture_output=True, text=True,

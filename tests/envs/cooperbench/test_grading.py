@@ -165,9 +165,7 @@ REPORT = (
         {"bistro/__init__.py": f"import sys\nsys.exit(0)\n{INIT}"},
         {"bistro/__init__.py": f"import os\nos.fork() and os._exit(0)\n{INIT}"},
         {"bistro/__init__.py": f"import atexit, os\natexit.register(os._exit, 0)\n{INIT}"},
-        {
-            "bistro/__init__.py": f"import pytest\npytest.skip('x', allow_module_level=True)\n{INIT}"
-        },
+        {"bistro/__init__.py": f"import pytest\npytest.skip('x', allow_module_level=True)\n{INIT}"},
         {"bistro/__init__.py": f"import pytest\npytest.exit('x', returncode=0)\n{INIT}"},
         {"bistro/__init__.py": f"{INIT}print('===== 99 passed in 0.01s =====')\n"},
         {"bistro/__init__.py": f"{SAY_ALL_PASSED}\nos._exit(0)\n{INIT}"},
@@ -230,9 +228,7 @@ def test_endless_tests_end(
     assert not graded.success
 
 
-def test_a_test_that_vanishes_is_missed(
-    base: Base, backend: Backend, patch_of: PatchOf
-) -> None:
+def test_a_test_that_vanishes_is_missed(base: Base, backend: Backend, patch_of: PatchOf) -> None:
     """Skipping just what fails leaves an exit code of 0 and tests that pass."""
     skip = (
         f"{INIT}\nimport inspect\n\nimport pytest\n\n_init = Bill.__init__\n\n\n"
@@ -249,9 +245,7 @@ def test_a_test_that_vanishes_is_missed(
     assert not graded.merged[0].passed
 
 
-def test_a_run_leaves_nothing_to_the_next(
-    base: Base, backend: Backend, patch_of: PatchOf
-) -> None:
+def test_a_run_leaves_nothing_to_the_next(base: Base, backend: Backend, patch_of: PatchOf) -> None:
     """Files that the first run writes and processes that it starts are gone in the second."""
     places = ("/workspace/repo/conftest.py", "/tmp/x", "/dev/shm/x")
     leave = (
