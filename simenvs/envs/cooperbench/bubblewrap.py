@@ -120,6 +120,7 @@ class _Sandbox:
                 _write(path, file, root)
             for folder in made:
                 os.utime(folder, _THEN, dir_fd=root)
+            os.utime(root, _THEN)
         finally:
             os.close(root)
 

@@ -51,8 +51,8 @@ class CooperBenchEnv(SeatEnv[CooperState]):
     to 8 per message, in order; ``wait`` and ``submit`` must be last. Text without a call can't be used.
     Both agents act in each step and their commands run at once; messages are delivered when both are
     done, so what a seed and two deterministic policies give doesn't depend on who is faster. Inside,
-    locale, time zone, hash seed, git's dates, pytest's durations and all paths are fixed; the clock is
-    not, so that ``date`` tells the time.
+    locale, time zone, hash seed, git's dates, those of files that nobody has changed, pytest's durations
+    and all paths are fixed; the clock is not, so that ``date`` tells the time.
 
     An output of 10,000 characters or more is shown without its middle. Processes that a command leaves
     behind are killed when it ends. A wait ends with a message, the end of the other, or its number of
@@ -66,10 +66,11 @@ class CooperBenchEnv(SeatEnv[CooperState]):
     episodes.
 
     **Info** at the end: ``success``, ``progress``, ``merge`` (status, strategy, conflicts), and per agent
-    ``applied``, ``merged`` and ``alone`` (whether its feature passes on the merged tree, and on its own
-    patch), ``new_tests`` (share of the feature's new tests that pass merged), ``vacuous`` (whether they
-    pass without any change), ``lines`` (changed), ``patches``, ``lost`` (why a patch could not be had),
-    ``steps``, ``messages``, ``statuses`` and ``limits`` (how often commands ended at each limit).
+    ``applied`` (whether its patch could be: ``applied``, ``empty`` or ``failed``), ``merged`` and
+    ``alone`` (whether its feature passes on the merged tree, and on its own patch), ``new_tests`` (share
+    of the feature's new tests that pass merged), ``vacuous`` (whether they pass without any change),
+    ``lines`` (changed), ``patches``, ``lost`` (why a patch could not be had), ``steps``, ``messages``,
+    ``statuses`` and ``limits`` (how often commands ended at each limit).
 
     **Version history.** v0: first version.
 
