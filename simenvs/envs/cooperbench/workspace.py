@@ -29,7 +29,7 @@ BASE_GIT = "/opt/base.git"
 PYTEST_PLUGIN = "pytest_without_clock"
 """What agents' pytest loads, by the name of its module."""
 
-_VERSION = "4"
+_VERSION = "5"
 _TEST_TOOLS = ("pytest", "pluggy", "iniconfig", "packaging", "pygments")
 _PYTHON = "/opt/python"
 _VENV = "/opt/venv"
@@ -256,6 +256,9 @@ def _repository(files: Files) -> Path:
         _git(part, *at, "add", "--all", "--force", ".")
         _git(part, *at, "commit", "--quiet", "--no-gpg-sign", "--no-verify", "-m", "base")
         _git(part, *at, "repack", "-a", "-d", "--quiet", "--threads=1")
+        # An index made by `add` has times and inodes of this machine in it.
+        (store / "index").unlink()
+        _git(part, *at, "read-tree", "HEAD")
         (store / "info").mkdir(exist_ok=True)
         (store / "info" / "exclude").write_text("__pycache__/\n*.pyc\n.pytest_cache/\n", "utf-8")
         shutil.rmtree(store / "logs", ignore_errors=True)
