@@ -36,7 +36,7 @@ from simenvs.envs.cooperbench.dataset import CodeBase, changed_paths
 from simenvs.envs.cooperbench.merging import merge
 from simenvs.envs.cooperbench.workspace import Base
 from simenvs.rollout import collect
-from simenvs.simulators import Single
+from simenvs.simulators import Simulator, Single
 from simenvs.types import Message, ToolCall
 
 BACKEND = load_backend("bwrap")
@@ -135,10 +135,16 @@ def reset_and_step() -> dict[str, float]:
 
     reset()
     found = {"reset": median(reset, 200)}
-    found["reset, and the first step of both"] = median(
-        lambda: (reset(), env.step({"agent_1": look, "agent_2": look})), 100
-    )
-    found["step of both"] = median(lambda: env.step({"agent_1": look, "agent_2": look}), 50)
+
+    def step() -> None:
+        env.step({"agent_1": look, "agent_2": look})
+
+    def reset_and_step() -> None:
+        reset()
+        step()
+
+    found["reset, and the first step of both"] = median(reset_and_step, 100)
+    found["step of both"] = median(step, 50)
     env.close()
     return found
 
@@ -148,7 +154,10 @@ def at_once(count: int) -> dict[str, Any]:
 
     def play(concurrency: int) -> tuple[float, list[Any]]:
         grading._remembered.clear()
-        players = {"agent_1": ScriptedAgent(), "agent_2": Single(PartnerUser())}
+        players: dict[str, Simulator] = {
+            "agent_1": ScriptedAgent(),
+            "agent_2": Single(PartnerUser()),
+        }
         start = time.perf_counter()
         episodes = collect(
             lambda: parallel_env(tasks=tasks_of(own_dataset()), sandbox=BACKEND),

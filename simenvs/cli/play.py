@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
     from simenvs.playthrough import Playthrough
     from simenvs.registration import make_env, make_simulator
     from simenvs.running import run, run_inline
-    from simenvs.simulators.human import TerminalHuman, printable
+    from simenvs.simulators.human import InputEnded, TerminalHuman, printable
 
     options = options_of(arguments)
     env = make_env(arguments.id, **options)
@@ -48,7 +48,10 @@ def run(arguments: argparse.Namespace) -> int:
     human = TerminalHuman(env.policy_seat, out)
     players: dict[str, Any] = {**make_simulator(arguments.id, **options), env.policy_seat: human}
     play = Playthrough(env, players, seed=arguments.seed, env_id=arguments.id)
-    (run if play.waits else run_inline)(play.play())
+    try:
+        (run if play.waits else run_inline)(play.play())
+    except InputEnded:
+        raise KeyboardInterrupt from None
     episode = play.episode()
     out.rule(f"the episode is over: {episode.stop_reason}")
     if episode.failure:

@@ -17,6 +17,10 @@ _NAMES = {"system": "instructions", "user": "the other", "tool": "result"}
 _KEY = re.compile(r"(?:^|\s)([A-Za-z_]\w*)=")
 
 
+class InputEnded(BaseException):
+    """Nothing more will be typed; it goes past whatever keeps failing policies inside an episode."""
+
+
 class TerminalHuman:
     """Shows what is new for a seat and asks for a line; a policy.
 
@@ -28,7 +32,7 @@ class TerminalHuman:
         console: where to show and ask.
 
     Raises:
-        KeyboardInterrupt: from ``act``, at the end of input.
+        InputEnded: from ``act``, at the end of input.
     """
 
     waits = False
@@ -55,7 +59,7 @@ class TerminalHuman:
             try:
                 line = self.console.input(f"[bold]{self.seat}[/bold]> ").strip()
             except EOFError:
-                raise KeyboardInterrupt from None
+                raise InputEnded from None
             if not line:
                 continue
             if not line.startswith("/"):
