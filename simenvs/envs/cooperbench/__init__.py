@@ -129,7 +129,8 @@ def parallel_env(
         mini: our own code bases, which need no data, instead of the official ones.
         data_dir: code bases in the official layout, see :func:`load_dataset`.
         subset: only its pairs, such as ``lite`` or ``flash``.
-        split: ``train``, ``held_out`` or ``all``, see :func:`tasks_of`.
+        split: ``train``, ``held_out`` or ``all``, see :func:`tasks_of`. Of the official tasks, those are
+            played that are in Python and have been prepared; of a subset, all must have been.
         tasks: these instead.
         sandbox: ``bwrap``, ``docker`` (official images), ``process`` (none), or a backend made in code.
         unsafe: allows ``process``.
@@ -151,11 +152,12 @@ def parallel_env(
     """
     from simenvs.envs.cooperbench.env import CooperBenchEnv
     from simenvs.envs.cooperbench.sandbox import Limits, load_backend
-    from simenvs.envs.cooperbench.tasks import dataset_of, tasks_of
+    from simenvs.envs.cooperbench.tasks import dataset_of, playable, tasks_of
 
     if tasks is None:
         chosen = None if subset is not None and split == "train" else split_of(split)
-        tasks = tasks_of(dataset_of(data_dir, mini=mini), subset=subset, split=chosen)
+        found = tasks_of(dataset_of(data_dir, mini=mini), subset=subset, split=chosen)
+        tasks = playable(found, complete=subset is not None)
     if isinstance(limits, Mapping):
         for name in limits:
             if name not in Limits.__dataclass_fields__:

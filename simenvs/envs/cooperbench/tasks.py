@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from simenvs.envs.cooperbench.dataset import CodeBase, Dataset, Pair, code_base_at, load_dataset
+from simenvs.envs.cooperbench.workspace import is_ready
 from simenvs.errors import DataMissingError, InvalidInputError, UnknownNameError
 from simenvs.resources import SPLITS, shipped
 from simenvs.types import FrozenDict, Split, Task
@@ -64,6 +65,32 @@ def tasks_of(
     if not found:
         raise InvalidInputError(f"no pair of split {split or 'any'}, subset {subset or 'any'}")
     return found
+
+
+def playable(tasks: Sequence[CooperTask], *, complete: bool) -> Sequence[CooperTask]:
+    """The tasks that can be played and graded here: in Python, and ours or prepared.
+
+    Tasks in other languages are left out, since their tests don't run with pytest.
+
+    Args:
+        tasks: all.
+        complete: whether all that are in Python are needed, as for results on a subset.
+
+    Raises:
+        DataMissingError: if none is left or, if ``complete``, one has not been prepared; says how to.
+    """
+    python = [task for task in tasks if task.pair.code_base.language == "python"]
+    ready = [task for task in python if is_ready(task.pair.code_base)]
+    bases = [task.pair.code_base for task in python]
+    left = {base.id for base in bases if not is_ready(base)}
+    if left and (complete or not ready):
+        raise DataMissingError(
+            f"{len(left)} of the tasks in Python have not been prepared; run once, where there is a "
+            f"network or with --repo DIR: simenvs cooperbench prepare {' '.join(sorted(left))}"
+        )
+    if not ready:
+        raise DataMissingError("no task is in Python; tests of other languages can't be run yet")
+    return ready
 
 
 def dataset_of(data_dir: str | Path | None, *, mini: bool) -> Dataset:

@@ -91,6 +91,13 @@ def prepared_folder(code_base: CodeBase) -> Path:
     )
 
 
+def is_ready(code_base: CodeBase) -> bool:
+    """Whether a code base can be loaded: it is one of ours, or it has been prepared."""
+    if (code_base.folder / SOURCE).is_dir():
+        return True
+    return (prepared_folder(code_base) / PREPARED).is_file()
+
+
 def _load(code_base: CodeBase) -> Base:
     source = code_base.folder / SOURCE
     if source.is_dir():

@@ -10,7 +10,7 @@ import pytest
 from simenvs.envs.cooperbench import workspace
 from simenvs.envs.cooperbench.dataset import CodeBase
 from simenvs.envs.cooperbench.sandbox import LINK, Backend, File, Limits
-from simenvs.envs.cooperbench.workspace import Base, load_base, read_files
+from simenvs.envs.cooperbench.workspace import Base, is_ready, load_base, read_files
 from simenvs.errors import DataMissingError
 
 
@@ -80,6 +80,8 @@ def test_not_prepared(bistro: CodeBase, tmp_path: Path, monkeypatch: pytest.Monk
     official = replace(bistro, folder=tmp_path / "task7", commit="a" * 40)
     with pytest.raises(DataMissingError, match=r"simenvs cooperbench prepare bistro_task/1"):
         load_base(official)
+    assert not is_ready(official)
+    assert is_ready(bistro)
 
 
 def test_the_system_is_the_same_wherever_python_lies(base: Base, backend: Backend) -> None:
