@@ -32,7 +32,7 @@ from simenvs.envs.cooperbench import (
     tasks_of,
 )
 from simenvs.envs.cooperbench.copies import Copies
-from simenvs.envs.cooperbench.dataset import CodeBase, changed_paths
+from simenvs.envs.cooperbench.dataset import CodeBase
 from simenvs.envs.cooperbench.merging import merge
 from simenvs.envs.cooperbench.workspace import Base
 from simenvs.rollout import collect
@@ -113,8 +113,7 @@ def measure(code_base: CodeBase) -> dict[str, float]:
         again.append(next(times(once, 1)))
         trees = []
         for i, number in enumerate((first, second)):
-            tests = features[number].tests
-            paths = code_base.tests or tuple(p for p in changed_paths(tests) if p.endswith(".py"))
+            tests, paths = features[number].tests, code_base.tests_of(features[number])
             trees += [(outcome.diff, tests, paths), (patches[i], tests, paths)]
         plain.append(plain_pytest(base, trees))
     found["merge (union)"] = statistics.median(merged)
@@ -125,7 +124,7 @@ def measure(code_base: CodeBase) -> dict[str, float]:
     return found
 
 
-def reset_and_step() -> dict[str, float]:
+def episode_parts() -> dict[str, float]:
     env = parallel_env(tasks=tasks_of(own_dataset()))
     seeds = iter(range(10**9))
     look = Message(tool_calls=(ToolCall("bash", {"command": "true"}),))
@@ -134,7 +133,6 @@ def reset_and_step() -> dict[str, float]:
         env.reset(seed=next(seeds))
 
     reset()
-    found = {"reset": median(reset, 200)}
 
     def step() -> None:
         env.step({"agent_1": look, "agent_2": look})
@@ -143,8 +141,11 @@ def reset_and_step() -> dict[str, float]:
         reset()
         step()
 
-    found["reset, and the first step of both"] = median(reset_and_step, 100)
-    found["step of both"] = median(step, 50)
+    found = {
+        "reset, ms": median(reset, 200),
+        "reset, and the first step of both (opens both sandboxes), ms": median(reset_and_step, 100),
+        "step of both (`true`), ms": median(step, 50),
+    }
     env.close()
     return found
 
@@ -179,7 +180,7 @@ def at_once(count: int) -> dict[str, Any]:
         "episodes": count,
         "s, one after the other": alone,
         "s, 8 at once": together,
-        "the same episodes": one == eight,
+        "8 at once are the same episodes": one == eight,
         "mean reward": statistics.mean(rewards["agent_1"] for _, rewards, _, _ in eight),
     }
 
@@ -190,7 +191,7 @@ def main() -> None:
     parser.add_argument("tasks", nargs="*", help="official tasks, such as pallets_click_task/2068")
     given = parser.parse_args()
     print("| episodes on our own code bases | |\n|---|---|")
-    for name, value in {**reset_and_step(), **at_once(64)}.items():
+    for name, value in {**episode_parts(), **at_once(64)}.items():
         print(f"| {name} | {value if isinstance(value, bool) else f'{value:.3g}'} |")
     own = own_dataset().code_bases
     chosen = [own["bistro_task/1"], own["queryl_task/1"]]

@@ -50,12 +50,12 @@ def tau2_golden() -> Path:
 
 
 @pytest.fixture(scope="session")
-def bwrap() -> None:
-    """Sandboxes of bubblewrap."""
+def bwrap():
+    """The backend of bubblewrap."""
     from simenvs.envs.cooperbench import load_backend
     from simenvs.errors import DataMissingError
 
     try:
-        load_backend("bwrap")
+        return load_backend("bwrap")
     except DataMissingError as error:
         pytest.skip(str(error))

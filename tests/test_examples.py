@@ -7,9 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from simenvs.envs.cooperbench.sandbox import load_backend
-from simenvs.errors import DataMissingError
-
 ROOT = Path(__file__).parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
@@ -24,12 +21,9 @@ PROGRAMS = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text("ut
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=range(len(PROGRAMS)))
-def test_the_readmes_programs(program, tmp_path):
+def test_the_readmes_programs(program, tmp_path, request):
     if "Cooper" in program:
-        try:
-            load_backend("bwrap")
-        except DataMissingError as error:
-            pytest.skip(str(error))
+        request.getfixturevalue("bwrap")
     argv = [sys.executable, "-c", program]
     out = subprocess.run(argv, capture_output=True, text=True, check=True, cwd=tmp_path)
     assert "completed" in out.stdout or "Tau2" in program

@@ -7,19 +7,11 @@ from pathlib import Path
 import pytest
 
 from simenvs.cli import main
-from simenvs.envs.cooperbench.sandbox import load_backend
 from simenvs.envs.cooperbench.tasks import own_dataset
-from simenvs.errors import DataMissingError
 
 BISTRO = own_dataset().code_bases["bistro_task/1"]
 
-
-@pytest.fixture(scope="module", autouse=True)
-def _sandbox() -> None:
-    try:
-        load_backend("bwrap")
-    except DataMissingError as error:
-        pytest.skip(str(error))
+pytestmark = pytest.mark.usefixtures("bwrap")
 
 
 def patches(tmp_path: Path, *numbers: int) -> list[str]:

@@ -115,6 +115,10 @@ class CodeBase:
         paths = (word.strip("\"'") for word in words)
         return tuple(path for path in paths if path.endswith(".py") and not path.startswith("-"))
 
+    def tests_of(self, feature: Feature) -> tuple[str, ...]:
+        """The test files that are run for a feature: the runner's, else those that its patch changes."""
+        return self.tests or tuple(path for path in feature.test_paths if path.endswith(".py"))
+
     @property
     def combined(self) -> str:
         """A patch with all features, of the repository's own history; no agent may see it."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from simenvs.envs.cooperbench.dataset import CodeBase, Feature, changed_paths
+from simenvs.envs.cooperbench.dataset import CodeBase, Feature
 from simenvs.envs.cooperbench.merging import Merge, Policy, Store, merge_in
 from simenvs.envs.cooperbench.sandbox import LINK, REPOSITORY, Backend, File, Limits
 from simenvs.envs.cooperbench.workspace import Base, prepared_folder
@@ -238,10 +238,8 @@ def run_tests(
                     f"{feature.folder / 'tests.patch'}: does not apply to the base"
                 )
             continue
-        paths = base.code_base.tests or tuple(
-            p for p in changed_paths(feature.tests) if p.endswith(".py")
-        )
-        todo.append((i, paths, store.changed_files(with_tests)))
+        changes = store.changed_files(with_tests)
+        todo.append((i, base.code_base.tests_of(feature), changes))
     results = _run(base, [(paths, changes) for _, paths, changes in todo], backend)
     for (i, _, _), found in zip(todo, results, strict=True):
         feature = trees[i][1]

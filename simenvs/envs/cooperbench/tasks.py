@@ -80,13 +80,14 @@ def playable(tasks: Sequence[CooperTask], *, complete: bool) -> Sequence[CooperT
         DataMissingError: if none is left or, if ``complete``, one has not been prepared; says how to.
     """
     python = [task for task in tasks if task.pair.code_base.language == "python"]
-    ready = [task for task in python if is_ready(task.pair.code_base)]
-    bases = [task.pair.code_base for task in python]
-    left = {base.id for base in bases if not is_ready(base)}
-    if left and (complete or not ready):
+    bases = {task.pair.code_base.folder: task.pair.code_base for task in python}
+    missing = {folder: base.id for folder, base in bases.items() if not is_ready(base)}
+    ready = [task for task in python if task.pair.code_base.folder not in missing]
+    if missing and (complete or not ready):
+        names = " ".join(sorted(missing.values()))
         raise DataMissingError(
-            f"{len(left)} of the tasks in Python have not been prepared; run once, where there is a "
-            f"network or with --repo DIR: simenvs cooperbench prepare {' '.join(sorted(left))}"
+            f"{len(missing)} of the tasks in Python have not been prepared; run once, where there is a "
+            f"network or with --repo DIR: simenvs cooperbench prepare {names}"
         )
     if not ready:
         raise DataMissingError("no task is in Python; tests of other languages can't be run yet")

@@ -12,18 +12,14 @@ import pytest
 
 from simenvs.envs.cooperbench.dataset import CodeBase
 from simenvs.envs.cooperbench.merging import FIXED
-from simenvs.envs.cooperbench.sandbox import Backend, Image, Limits, Sandbox, load_backend
+from simenvs.envs.cooperbench.sandbox import Backend, Image, Limits, Sandbox
 from simenvs.envs.cooperbench.tasks import own_dataset
 from simenvs.envs.cooperbench.workspace import Base, load_base, python_image
-from simenvs.errors import DataMissingError
 
 
 @pytest.fixture(scope="session")
-def backend() -> Backend:
-    try:
-        return load_backend("bwrap")
-    except DataMissingError as error:
-        pytest.skip(str(error))
+def backend(bwrap: Backend) -> Backend:
+    return bwrap
 
 
 @pytest.fixture
